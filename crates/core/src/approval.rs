@@ -1,0 +1,139 @@
+//! Asking a person about one call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::BoxFuture;
+use crate::call::{Context, Origin};
+use crate::canonical;
+use crate::grant::GrantScope;
+use crate::id::{ApprovalId, CallId, RunId};
+use crate::name::ToolName;
+use crate::spec::{Effect, Reach, Risk};
+
+/// Which part of policy asks. A grant answers only the reasons it was given for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonKind {
+    /// A permission of the host is undecided.
+    Permission,
+    /// A rule says ask.
+    Rule,
+    /// The run has read untrusted text.
+    Taint,
+    /// The preset asks at this risk.
+    Risk,
+}
+
+/// One reason to ask, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskReason {
+    /// Which part of policy asks.
+    pub kind: ReasonKind,
+    /// Why.
+    pub text: String,
+}
+
+/// The question: immutable, stored before it is shown (seed 003).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The call in question.
+    pub call: CallId,
+    /// The run it belongs to.
+    pub run: Option<RunId>,
+    /// The tool.
+    pub tool: ToolName,
+    /// The operation that policy names.
+    pub operation: String,
+    /// The final arguments: what is shown is what runs.
+    pub args: Value,
+    /// Assessed risk.
+    pub risk: Risk,
+    /// Assessed effect.
+    pub effect: Effect,
+    /// Assessed reach.
+    pub reach: Reach,
+    /// One line that says what will happen.
+    pub summary: String,
+    /// Why a person is asked.
+    pub reasons: Vec<AskReason>,
+    /// Who asks.
+    pub origin: Origin,
+    /// Whose call it is.
+    pub context: Context,
+    /// Hash of the tool's definition.
+    pub definition_hash: String,
+    /// Hash of definition, canonical arguments and run: the decision is good for exactly this.
+    pub binding: String,
+    /// Milliseconds since 1970.
+    pub requested_at: i64,
+    /// Milliseconds since 1970; `None` = waits as long as it takes.
+    pub expires_at: Option<i64>,
+}
+
+impl ApprovalRequest {
+    /// What a decision is bound to (DESIGN 5).
+    #[must_use]
+    pub fn binding_of(definition_hash: &str, args: &Value, run: Option<RunId>) -> String {
+        let run = run.map(|r| r.to_string()).unwrap_or_default();
+        canonical::sha256_parts(&[definition_hash, &canonical::to_string(args), &run])
+    }
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// Run it; the scope says how long this answer is remembered.
+    Approve {
+        /// How long it holds.
+        scope: GrantScope,
+    },
+    /// Do not run it.
+    Deny {
+        /// Words for the model.
+        note: Option<String>,
+    },
+    /// Run it with these arguments instead; they are validated and assessed again.
+    Edit {
+        /// The new arguments.
+        args: Value,
+    },
+    /// Do not run it, and let the run go on.
+    Skip,
+}
+
+/// A decision with who made it and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// What was decided.
+    pub decision: Decision,
+    /// By whom.
+    pub decided_by: String,
+    /// Milliseconds since 1970, by the clock of whoever stores it.
+    pub decided_at: i64,
+}
+
+/// What an approver answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// Decided, by this person.
+    Decided {
+        /// The decision.
+        decision: Decision,
+        /// Who decided.
+        by: String,
+    },
+    /// Nobody is here now: the call is suspended and the question stays in the store.
+    Later,
+    /// Nobody can ever be asked on this surface: the call is denied at once.
+    Nobody,
+}
+
+/// Somebody, or something, that can be asked.
+pub trait Approver: Send + Sync {
+    /// Asks. The engine stops waiting at the request's deadline.
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Asked>;
+}

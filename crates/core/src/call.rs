@@ -1,0 +1,111 @@
+//! What is asked for: a batch of calls with its context.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::catalog::ViewRequest;
+use crate::id::{CallId, RunId};
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A model, through the agent loop.
+    Model,
+    /// A script that chains calls.
+    Chain,
+    /// An MCP client.
+    Mcp,
+    /// The REST API.
+    Rest,
+    /// The command line.
+    Cli,
+    /// The scheduler or a heartbeat.
+    Schedule,
+    /// A paired device.
+    Device,
+}
+
+/// Whose call it is: in every call and every stored row. Empty text means "the only one".
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Context {
+    /// Owner of everything the call touches.
+    pub owner: String,
+    /// Agent that calls.
+    pub agent: String,
+    /// Conversation that the call belongs to.
+    pub conversation: String,
+    /// Workspace folder.
+    pub workspace: String,
+    /// Channel: `chat`, `external-agent`, `background` (DESIGN 9).
+    pub channel: String,
+    /// Device that asked, when one did.
+    pub device: String,
+}
+
+/// Arguments as they arrive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RawArgs {
+    /// Text, as OpenAI-like providers send it.
+    Text(String),
+    /// A value, as Anthropic and Gemini send it.
+    Value(Value),
+    /// The provider's answer broke inside them: the call is recorded and never run. The text says how.
+    Broken(String),
+}
+
+impl From<Value> for RawArgs {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// One request to run one tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Our id; the provider's own is kept by whoever talks to the provider.
+    pub id: CallId,
+    /// The name as the caller wrote it.
+    pub name: String,
+    /// The arguments.
+    pub args: RawArgs,
+}
+
+impl Call {
+    /// A call with a fresh id.
+    pub fn new(name: impl Into<String>, args: impl Into<RawArgs>) -> Self {
+        Self { id: CallId::fresh(), name: name.into(), args: args.into() }
+    }
+
+    /// A call with argument text and a fresh id.
+    pub fn with_text(name: impl Into<String>, args: impl Into<String>) -> Self {
+        Self { id: CallId::fresh(), name: name.into(), args: RawArgs::Text(args.into()) }
+    }
+}
+
+/// Calls that were asked for together. They run side by side; answers come back in this order.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// Run that pays for them and whose repeats are watched; `None` = outside any run.
+    pub run: Option<RunId>,
+    /// Who asks.
+    pub origin: Origin,
+    /// Whose calls they are.
+    pub context: Arc<Context>,
+    /// Which tools the caller sees.
+    pub view: Arc<ViewRequest>,
+    /// The calls.
+    pub calls: Vec<Call>,
+}
+
+impl Batch {
+    /// Calls outside a run, in an empty context, with every enabled tool in view.
+    #[must_use]
+    pub fn new(origin: Origin, calls: Vec<Call>) -> Self {
+        Self { run: None, origin, context: Arc::default(), view: Arc::default(), calls }
+    }
+}

@@ -1,0 +1,116 @@
+//! A registered tool, and where entries come from.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::BoxFuture;
+use crate::error::ToolError;
+use crate::spec::ToolSpec;
+use crate::tool::Handler;
+
+/// How one provider declares a tool of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderSpec {
+    /// Provider id: `openai-chat`, `openai-responses`, `anthropic`, `gemini`.
+    pub provider: String,
+    /// The declaration, verbatim.
+    pub declaration: Value,
+    /// Types or names under which its calls arrive, such as `apply_patch_call`.
+    #[serde(default)]
+    pub call_types: Vec<String>,
+}
+
+/// A registered tool. The order of the arms is the order of matching (seed 003).
+#[derive(Clone)]
+pub enum Entry {
+    /// Declared by the provider, run here.
+    ProviderDefined {
+        /// How each provider declares it.
+        providers: Vec<ProviderSpec>,
+        /// What runs it.
+        handler: Arc<dyn Handler>,
+    },
+    /// Declared and run by the provider; recorded here, never run.
+    Hosted {
+        /// What is known of it.
+        spec: Arc<ToolSpec>,
+        /// How each provider declares it.
+        providers: Vec<ProviderSpec>,
+    },
+    /// Declared and run here.
+    Local(Arc<dyn Handler>),
+}
+
+impl Entry {
+    /// The definition.
+    #[must_use]
+    pub fn spec(&self) -> &Arc<ToolSpec> {
+        match self {
+            Self::ProviderDefined { handler, .. } | Self::Local(handler) => handler.spec(),
+            Self::Hosted { spec, .. } => spec,
+        }
+    }
+
+    /// What runs it here; `None` = the provider does.
+    #[must_use]
+    pub fn handler(&self) -> Option<&Arc<dyn Handler>> {
+        match self {
+            Self::ProviderDefined { handler, .. } | Self::Local(handler) => Some(handler),
+            Self::Hosted { .. } => None,
+        }
+    }
+
+    /// How providers declare it themselves; empty for a local tool.
+    #[must_use]
+    pub fn providers(&self) -> &[ProviderSpec] {
+        match self {
+            Self::ProviderDefined { providers, .. } | Self::Hosted { providers, .. } => providers,
+            Self::Local(_) => &[],
+        }
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match self {
+            Self::ProviderDefined { .. } => "ProviderDefined",
+            Self::Hosted { .. } => "Hosted",
+            Self::Local(_) => "Local",
+        };
+        f.debug_tuple(kind).field(&self.spec().name).finish()
+    }
+}
+
+/// Where tools come from: built in, a workspace folder, an MCP server, a paired app.
+pub trait Source: Send + Sync {
+    /// Its id: `builtin`, `workspace`, the server's name.
+    fn id(&self) -> &str;
+
+    /// Its entries now.
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>>;
+}
+
+/// A source whose entries are known beforehand.
+pub struct FixedSource {
+    id: String,
+    entries: Vec<Entry>,
+}
+
+impl FixedSource {
+    /// A source with these entries.
+    pub fn new(id: impl Into<String>, entries: Vec<Entry>) -> Self {
+        Self { id: id.into(), entries }
+    }
+}
+
+impl Source for FixedSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
+        Box::pin(std::future::ready(Ok(self.entries.clone())))
+    }
+}

@@ -1,0 +1,115 @@
+//! Identifiers: 128 bits, time-ordered, printed with the prefix of their kind.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text that is not an identifier of the expected kind.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("\"{text}\" is not an id of the form {prefix}_ followed by 32 hexadecimal digits")]
+pub struct IdError {
+    text: String,
+    prefix: &'static str,
+}
+
+/// 48 bits of milliseconds, then 80 bits that no other process or thread repeats: a random start per process and a counter.
+fn fresh() -> u128 {
+    use std::hash::{BuildHasher, RandomState};
+    use std::sync::OnceLock;
+    static SEED: OnceLock<u64> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
+    let seed = *SEED.get_or_init(|| RandomState::new().hash_one(std::process::id()));
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let low = (u128::from(seed) << 16) ^ u128::from(count);
+    (millis << 80) | (low & ((1 << 80) - 1))
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(u128);
+
+        impl $name {
+            /// A new identifier, larger than those made before it on this machine's clock.
+            #[must_use]
+            pub fn fresh() -> Self {
+                Self(fresh())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "_{:032x}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                text.strip_prefix(concat!($prefix, "_"))
+                    .filter(|hex| hex.len() == 32 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
+                    .and_then(|hex| u128::from_str_radix(hex, 16).ok())
+                    .map(Self)
+                    .ok_or_else(|| IdError { text: text.chars().take(60).collect(), prefix: $prefix })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+id!(
+    /// One request to run one tool.
+    CallId, "call"
+);
+id!(
+    /// One pass of an agent loop, or any other group of calls that shares budgets and guards.
+    RunId, "run"
+);
+id!(
+    /// One question to a person about one call.
+    ApprovalId, "appr"
+);
+id!(
+    /// One remembered approval.
+    GrantId, "grant"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_ordered_and_survive_text() {
+        let ids: Vec<CallId> = (0..1000).map(|_| CallId::fresh()).collect();
+        let unique: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len());
+        let text = ids[7].to_string();
+        assert_eq!(text.parse::<CallId>().unwrap(), ids[7]);
+        assert!(text.parse::<RunId>().is_err());
+        assert!("call_+0000000000000000000000000000001".parse::<CallId>().is_err());
+    }
+}

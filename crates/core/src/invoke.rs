@@ -1,0 +1,123 @@
+//! The only door to a tool's code.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::BoxFuture;
+use crate::approval::{ApprovalRequest, DecisionRecord};
+use crate::call::Batch;
+use crate::defaults;
+use crate::error::ToolError;
+use crate::id::{ApprovalId, RunId};
+use crate::outcome::Outcome;
+
+/// What comes back for one call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// It ended.
+    Done(Box<Outcome>),
+    /// It waits for a person; [`Invoker::decide`] goes on with it.
+    Suspended(Box<ApprovalRequest>),
+}
+
+impl Answer {
+    /// The outcome, if the call ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Self::Done(outcome) => Some(outcome),
+            Self::Suspended(_) => None,
+        }
+    }
+}
+
+/// What a run may use. `None` = no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunLimits {
+    /// Calls.
+    pub calls: Option<u64>,
+    /// Tokens, estimated where nobody reports them.
+    pub tokens: Option<u64>,
+    /// Time that tools ran, waiting for people excluded.
+    pub time: Option<Duration>,
+}
+
+impl Default for RunLimits {
+    /// 500 calls and 1 h, no token cap (DESIGN 9, Budgets).
+    fn default() -> Self {
+        Self { calls: Some(defaults::RUN_CALLS), tokens: None, time: Some(defaults::RUN_TIME) }
+    }
+}
+
+/// A run to be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunSpec {
+    /// The run that pays for it too.
+    pub parent: Option<RunId>,
+    /// What it may use itself.
+    pub limits: RunLimits,
+}
+
+/// What a run has used, its child runs included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RunUsage {
+    /// Calls that passed the budget stage.
+    pub calls: u64,
+    /// Tokens, estimated where nobody reported them.
+    pub tokens: u64,
+    /// Time that tools ran.
+    pub time: Duration,
+}
+
+/// The one door: every surface is an equal caller of it.
+pub trait Invoker: Send + Sync {
+    /// Runs a batch: one answer per call, in the order of the calls.
+    fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>>;
+
+    /// Decides about a waiting call and goes on with it. A second decision gets the first one back as the error.
+    fn decide(
+        &self,
+        approval: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Answer, DecideError>>;
+
+    /// Opens a run with its budgets.
+    ///
+    /// # Errors
+    /// `execution_error` when the parent is not open.
+    fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError>;
+
+    /// Adds tokens that a model reported to a run and its parents; an error when a cap is now exceeded.
+    ///
+    /// # Errors
+    /// `budget_exceeded`.
+    fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError>;
+
+    /// What a run has used; `None` = it is not open.
+    fn usage(&self, run: RunId) -> Option<RunUsage>;
+
+    /// Stops every call of a run and its child runs.
+    fn cancel_run(&self, run: RunId);
+
+    /// Ends a run and says what it used.
+    fn close_run(&self, run: RunId) -> Option<RunUsage>;
+}
+
+/// Why a decision was not taken.
+#[derive(Debug, Clone, thiserror::Error, PartialEq)]
+pub enum DecideError {
+    /// No such question.
+    #[error("no approval request has this id")]
+    NotFound,
+    /// It was decided before: this is the first decision, which stands.
+    #[error("already decided by {}", .0.decided_by)]
+    AlreadyDecided(Box<DecisionRecord>),
+    /// Its deadline has passed; the outcome is `expired`.
+    #[error("the approval request has expired")]
+    Expired,
+    /// The store failed.
+    #[error("{0}")]
+    Store(String),
+}

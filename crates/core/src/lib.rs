@@ -1,0 +1,66 @@
+//! The vocabulary of Toolcrib: what a tool is, what a call is, and what becomes of it.
+//!
+//! Everything here is plain data and small traits, so that every other crate can talk about tools without seeing the engine, a
+//! provider, a store or a terminal.
+//!
+//! Invariants
+//! - [`ErrorType`] is the one closed table from failure to outcome, text for the model, HTTP status and exit code.
+//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so the wrong order of matching cannot be written.
+//! - [`Invoker`] is the only door: nothing else hands a call to a [`Handler`].
+//! - [`Answer`] has two arms, so every caller has to think about suspension.
+//!
+//! Absent on purpose: a runtime, HTTP, files, environment, any provider. (`tokio-util` is here for its cancellation token only.)
+
+pub mod approval;
+pub mod artifact;
+pub mod call;
+pub mod canonical;
+pub mod catalog;
+pub mod clock;
+pub mod defaults;
+pub mod entry;
+pub mod error;
+pub mod gate;
+pub mod grant;
+pub mod hook;
+pub mod id;
+pub mod invoke;
+pub mod name;
+pub mod outcome;
+pub mod output;
+pub mod permission;
+pub mod schema;
+pub mod spec;
+pub mod store;
+pub mod tool;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use approval::{
+    ApprovalRequest, Approver, AskReason, Asked, Decision, DecisionRecord, ReasonKind,
+};
+pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
+pub use call::{Batch, Call, Context, Origin, RawArgs};
+pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
+pub use clock::{Clock, SystemClock};
+pub use entry::{Entry, ProviderSpec, Source};
+pub use error::{ErrorType, ToolError};
+pub use gate::{Gate, Proposal, Vote};
+pub use grant::{Grant, GrantScope};
+pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
+pub use id::{ApprovalId, CallId, GrantId, RunId};
+pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage};
+pub use name::{NameError, ToolName, remote_name};
+pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
+pub use output::{Blob, Block, ToolOutput, Trust};
+pub use permission::{Permission, PermissionState, Permissions};
+pub use spec::{
+    Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
+};
+pub use store::{ApprovalStore, CallRecord, CallStore, Change, GrantStore, Intent, StoreError};
+pub use tokio_util::sync::CancellationToken;
+pub use tool::{CallCtx, Handler, StreamSink, Tool, Typed};
+
+/// A boxed future, for the traits that are used as objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

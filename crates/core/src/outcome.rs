@@ -1,0 +1,304 @@
+//! What becomes of a call: exactly one outcome, the result for the model, and the report of every stage.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::artifact::ArtifactRef;
+use crate::error::{ErrorType, ToolError};
+use crate::id::CallId;
+use crate::name::ToolName;
+use crate::output::{Block, Trust};
+use crate::spec::{Effect, Reach, Risk};
+
+/// The seven ways a call ends. Suspension is a state on the way, not an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeKind {
+    /// The tool ran and answered.
+    Succeeded,
+    /// The tool, or the way to it, failed.
+    Failed,
+    /// Its time ran out.
+    TimedOut,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Policy, a switch, a budget or a person said no.
+    Denied,
+    /// Nobody decided in time.
+    Expired,
+    /// It was started, and nobody knows whether it finished.
+    Unknown,
+}
+
+impl OutcomeKind {
+    /// The wire name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for OutcomeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The fifteen stages of DESIGN 4, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(
+    missing_docs,
+    reason = "each stage is a file of that name in the engine, which says what it does"
+)]
+pub enum Stage {
+    Receive,
+    Switch,
+    Resolve,
+    Decode,
+    Repeat,
+    Guard,
+    Assess,
+    Gates,
+    Budget,
+    Approve,
+    Admit,
+    Intent,
+    Run,
+    Shape,
+    Settle,
+}
+
+impl Stage {
+    /// All of them, in order.
+    pub const ALL: [Self; 15] = [
+        Self::Receive,
+        Self::Switch,
+        Self::Resolve,
+        Self::Decode,
+        Self::Repeat,
+        Self::Guard,
+        Self::Assess,
+        Self::Gates,
+        Self::Budget,
+        Self::Approve,
+        Self::Admit,
+        Self::Intent,
+        Self::Run,
+        Self::Shape,
+        Self::Settle,
+    ];
+
+    /// The wire name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Receive => "receive",
+            Self::Switch => "switch",
+            Self::Resolve => "resolve",
+            Self::Decode => "decode",
+            Self::Repeat => "repeat",
+            Self::Guard => "guard",
+            Self::Assess => "assess",
+            Self::Gates => "gates",
+            Self::Budget => "budget",
+            Self::Approve => "approve",
+            Self::Admit => "admit",
+            Self::Intent => "intent",
+            Self::Run => "run",
+            Self::Shape => "shape",
+            Self::Settle => "settle",
+        }
+    }
+}
+
+/// What a stage decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageVerdict {
+    /// Went on.
+    Pass,
+    /// Went on, and changed or noted something.
+    Changed,
+    /// Nothing to do here for this call.
+    Skipped,
+    /// Ended the call.
+    Stopped,
+    /// Put the call aside until a person decides.
+    Suspended,
+}
+
+/// One line of the trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// The stage.
+    pub stage: Stage,
+    /// What it decided.
+    pub verdict: StageVerdict,
+    /// In words.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub note: Cow<'static, str>,
+    /// Nanoseconds it took.
+    pub nanos: u64,
+}
+
+/// How a call came to its outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// One record per stage that the call entered.
+    pub stages: Vec<StageRecord>,
+    /// Attempts that were started.
+    pub attempts: u32,
+    /// Nanoseconds of the attempts, waits between them excluded.
+    pub run_nanos: u64,
+    /// What policy named.
+    pub operation: Option<String>,
+    /// Assessed risk.
+    pub risk: Option<Risk>,
+    /// Assessed effect.
+    pub effect: Option<Effect>,
+    /// Assessed reach.
+    pub reach: Option<Reach>,
+    /// Who approved, when somebody was asked.
+    pub approved_by: Option<String>,
+}
+
+/// What the model reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelResult {
+    /// Text or JSON: sanitised, bounded, in its envelope.
+    pub result: Value,
+    /// Pictures and sounds beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Block>,
+    /// Parts for people, which no model sees.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub for_people: Vec<Block>,
+    /// The tool's data as it returned it, for programs and chains; never larger than what is inlined for a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Whether the tool itself reports a failure.
+    pub is_error: bool,
+    /// The whole result, when the text is only a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<ArtifactRef>,
+    /// Whose words these are.
+    pub trust: Trust,
+    /// Whether something in it reads like an order to the model.
+    pub flagged: bool,
+    /// What was made harmless, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
+}
+
+/// The one end of one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The call.
+    pub call: CallId,
+    /// The name as it was asked for.
+    pub asked: String,
+    /// The canonical name, when it was found.
+    pub tool: Option<ToolName>,
+    /// How it ended.
+    pub kind: OutcomeKind,
+    /// What came out.
+    pub result: Result<ModelResult, ToolError>,
+    /// What the caller should know of its arguments: repairs and unknown parameters.
+    pub notes: Vec<String>,
+    /// How it came to this.
+    pub report: Report,
+}
+
+impl Outcome {
+    /// The failure's type, if it failed.
+    #[must_use]
+    pub fn error_type(&self) -> Option<ErrorType> {
+        self.result.as_ref().err().map(|e| e.error_type)
+    }
+
+    /// Whether the provider should be told that this is an error.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.result.as_ref().map_or(true, |r| r.is_error)
+    }
+
+    /// The exit code of a command that ran just this call (DESIGN 7).
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match &self.result {
+            Ok(result) => u8::from(result.is_error),
+            Err(error) => error.error_type.exit_code(),
+        }
+    }
+
+    /// The seeds' wire form: `{"status":"success","result":…}` or `{"status":"error","error_type":…,"message":…}`.
+    #[must_use]
+    pub fn to_wire(&self) -> Value {
+        let mut wire = match &self.result {
+            Ok(r) if r.is_error => json!({
+                "status": "error",
+                "error_type": ErrorType::ExecutionError,
+                "message": r.result,
+            }),
+            Ok(r) => json!({"status": "success", "result": r.result}),
+            Err(e) => json!({"status": "error", "error_type": e.error_type, "message": e.message}),
+        };
+        if let (Some(object), false) = (wire.as_object_mut(), self.notes.is_empty()) {
+            object.insert("notes".to_owned(), json!(self.notes));
+        }
+        wire
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(result: Result<ModelResult, ToolError>) -> Outcome {
+        Outcome {
+            call: CallId::fresh(),
+            asked: "t".into(),
+            tool: None,
+            kind: OutcomeKind::Failed,
+            result,
+            notes: Vec::new(),
+            report: Report::default(),
+        }
+    }
+
+    #[test]
+    fn wire_form_is_that_of_seed_001() {
+        let failed =
+            outcome(Err(ToolError::new(ErrorType::Timeout, "Tool execution timed out after 5s")));
+        assert_eq!(
+            failed.to_wire().to_string(),
+            r#"{"status":"error","error_type":"timeout","message":"Tool execution timed out after 5s"}"#
+        );
+        assert_eq!(failed.exit_code(), 124);
+        let done = outcome(Ok(ModelResult {
+            result: json!("12:00"),
+            media: vec![],
+            for_people: vec![],
+            structured: None,
+            is_error: false,
+            artifact: None,
+            trust: Trust::Tool,
+            flagged: false,
+            changes: vec![],
+        }));
+        assert_eq!(done.to_wire().to_string(), r#"{"status":"success","result":"12:00"}"#);
+        assert_eq!(done.exit_code(), 0);
+    }
+}

@@ -1,0 +1,55 @@
+//! What the host must have granted before a tool may use it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::Context;
+
+/// A capability of the host that a tool needs (the operating-system permissions of seed 001).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Permission {
+    /// Read files inside the workspace's roots.
+    FsRead,
+    /// Change files inside the workspace's roots.
+    FsWrite,
+    /// Connect to other machines.
+    Network,
+    /// Start programs.
+    Exec,
+    /// Anything else a host or device grants by name, such as `location`.
+    Named(String),
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FsRead => "fs_read",
+            Self::FsWrite => "fs_write",
+            Self::Network => "network",
+            Self::Exec => "exec",
+            Self::Named(name) => name,
+        })
+    }
+}
+
+/// What the host says of a permission at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermissionState {
+    /// Granted.
+    Granted,
+    /// Nobody has decided: a person must be asked.
+    Undecided,
+    /// Refused; asking again later may help.
+    Denied,
+    /// Refused for good ("don't ask again"): only the settings change it.
+    DeniedForGood,
+}
+
+/// The host's permissions. Asked before every call, never only the first time (seed 001, permission rule 2).
+pub trait Permissions: Send + Sync {
+    /// The state of one permission for this context.
+    fn state(&self, permission: &Permission, context: &Context) -> PermissionState;
+}

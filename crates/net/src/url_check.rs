@@ -1,0 +1,269 @@
+//! From the text of a URL to a target that may be resolved, or a refusal. The text is parsed once, by the WHATWG
+//! algorithm; everything later (look-up, connection, TLS name, `Host` header) uses the result and never the text again,
+//! so there is no second parser to disagree with.
+#![deny(clippy::indexing_slicing)]
+
+use std::fmt;
+use std::net::IpAddr;
+
+use url::{Position, Url};
+
+use crate::names::{is_bad_port, is_dns_name, refused_name};
+use crate::policy::AddressPolicy;
+use crate::rule::{Denied, Rule};
+
+/// Longest URL text that is parsed, in bytes: the least that RFC 9110 §4.1 asks recipients to support.
+pub const MAX_URL_BYTES: usize = 8_000;
+
+/// A host as it will be connected to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// A DNS name: lowercase ASCII, no trailing dot.
+    Name(String),
+    /// A literal address; IPv4-mapped IPv6 is turned into IPv4.
+    Addr(IpAddr),
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Addr(IpAddr::V4(ip)) => ip.fmt(f),
+            Self::Addr(IpAddr::V6(ip)) => write!(f, "[{ip}]"),
+        }
+    }
+}
+
+/// An http or https URL that passed [`check_url`]: its host is a public address or a name that may be resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    url: Url,
+    host: Host,
+    port: u16,
+}
+
+impl Target {
+    /// The normalised URL, without fragment; its host is [`Target::host`].
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The host that will be connected to.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The port, also when the URL leaves it out.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether the connection uses TLS.
+    pub fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// `host:port`, for messages and allow-list entries.
+    pub fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// `scheme://host[:port]`, the port left out when it is the scheme's own.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.url.scheme(), self.host_header())
+    }
+
+    /// Whether both have the same scheme, host and port (RFC 6454).
+    pub fn same_origin(&self, other: &Self) -> bool {
+        self.url.scheme() == other.url.scheme()
+            && self.host == other.host
+            && self.port == other.port
+    }
+
+    /// The value of the `Host` header: the port only when it is not the scheme's own.
+    pub(crate) fn host_header(&self) -> String {
+        match self.url.port() {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.to_string(),
+        }
+    }
+
+    /// Path and query, the request target of HTTP/1.1 (RFC 9112 §3.2.1).
+    pub(crate) fn request_target(&self) -> &str {
+        // The slice cannot miss: both positions come from the parsed URL itself.
+        self.url.as_str().get(self.path_start()..).unwrap_or("/")
+    }
+
+    fn path_start(&self) -> usize {
+        // Without fragment, path and query are the rest of the text.
+        self.url[..Position::BeforePath].len()
+    }
+}
+
+/// Decides whether `raw` may be resolved and connected to. Literal addresses are judged here, names by
+/// [`resolve_checked`](crate::resolve_checked) later. Total on every input; also the entry of the fuzz target.
+///
+/// # Errors
+/// The rule that refuses the URL, with the subject but never with its credentials.
+pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Denied> {
+    check_text(raw)?;
+    let mut url =
+        Url::parse(raw).map_err(|error| malformed(&error.to_string()))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Denied::new(Rule::UrlUserinfo, "url"));
+    }
+    let host = host_of(&url)?;
+    let port = url.port_or_known_default().ok_or_else(|| malformed("no port"))?;
+    check_host(&host, port, policy)?;
+    url.set_fragment(None);
+    url.set_host(Some(&host.to_string())).map_err(|error| malformed(&error.to_string()))?;
+    Ok(Target { url, host, port })
+}
+
+/// Refuses what a lenient parser would silently repair, since other programs repair it differently.
+pub(crate) fn check_text(raw: &str) -> Result<(), Denied> {
+    if raw.len() > MAX_URL_BYTES {
+        return Err(Denied::new(Rule::UrlTooLong, "url")
+            .because(format!("{} bytes, at most {MAX_URL_BYTES}", raw.len())));
+    }
+    if raw.contains(|c: char| c.is_control() || c == '\\') {
+        return Err(malformed("it holds control characters or backslashes"));
+    }
+    if raw.trim() != raw {
+        return Err(malformed("it begins or ends with white space"));
+    }
+    check_authority(authority_of(raw)?)
+}
+
+/// The text after `scheme://`, up to the path, query or fragment.
+fn authority_of(raw: &str) -> Result<&str, Denied> {
+    let no_scheme = || Denied::new(Rule::UrlScheme, "url");
+    let (scheme, rest) = raw.split_once(':').ok_or_else(no_scheme)?;
+    if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
+        return Err(no_scheme());
+    }
+    let rest = rest.strip_prefix("//").ok_or_else(|| malformed("two slashes follow the scheme"))?;
+    Ok(rest.split(['/', '?', '#']).next().unwrap_or_default())
+}
+
+fn check_authority(authority: &str) -> Result<(), Denied> {
+    if authority.contains('@') {
+        return Err(Denied::new(Rule::UrlUserinfo, "url"));
+    }
+    if authority.is_empty() {
+        return Err(malformed("the host is empty"));
+    }
+    if authority.starts_with('[') && authority.contains('%') {
+        return Err(malformed("an IPv6 zone id names a local link"));
+    }
+    Ok(())
+}
+
+/// The host of a parsed URL in the form in which it is looked up and compared.
+pub(crate) fn host_of(url: &Url) -> Result<Host, Denied> {
+    match url.host() {
+        Some(url::Host::Ipv4(ip)) => Ok(Host::Addr(ip.into())),
+        Some(url::Host::Ipv6(ip)) => Ok(Host::Addr(IpAddr::V6(ip).to_canonical())),
+        Some(url::Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            if is_dns_name(name) {
+                Ok(Host::Name(name.to_owned()))
+            } else {
+                Err(malformed("the host is not a DNS name"))
+            }
+        }
+        None => Err(malformed("the host is empty")),
+    }
+}
+
+fn check_host(host: &Host, port: u16, policy: &AddressPolicy) -> Result<(), Denied> {
+    let subject = || format!("{host}:{port}");
+    if is_bad_port(port) && !policy.opens_port(host, port) {
+        return Err(Denied::new(Rule::UrlPort, subject()));
+    }
+    match host {
+        Host::Addr(ip) => policy
+            .judge(host, *ip, port)
+            .map(drop)
+            .map_err(|rule| Denied::new(rule, subject()).at(*ip)),
+        Host::Name(name) => match refused_name(name) {
+            Some(rule) if !policy.opens(host, port) => Err(Denied::new(rule, subject())),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn malformed(detail: &str) -> Denied {
+    Denied::new(Rule::UrlMalformed, "url").because(detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(raw: &str, allow: &[&str], expected: Result<&str, &str>) {
+        let policy = AddressPolicy::allowing(allow).expect("entries");
+        let found = check_url(raw, &policy).map(|target| target.url().to_string());
+        let found = found.as_deref().map_err(|denied| denied.rule.id());
+        assert_eq!(found, expected, "{raw}");
+    }
+
+    #[test]
+    fn honest_urls_are_normalised() {
+        let rows = [
+            ("https://example.com", "https://example.com/"),
+            ("HTTPS://Example.COM:443/a?b=c#d", "https://example.com/a?b=c"),
+            ("http://example.com.:8080/", "http://example.com:8080/"),
+            ("http://bücher.example.com/ü", "http://xn--bcher-kva.example.com/%C3%BC"),
+            ("http://example.com/a b?q=c d", "http://example.com/a%20b?q=c%20d"),
+            ("http://example.com/a/../b/./c@d:e", "http://example.com/b/c@d:e"),
+            ("https://93.184.215.14/", "https://93.184.215.14/"),
+            ("https://[2606:4700::1111]:8443/", "https://[2606:4700::1111]:8443/"),
+            ("http://[::ffff:8.8.8.8]/", "http://8.8.8.8/"),
+            ("https://example.com/?next=http://127.0.0.1/", "https://example.com/?next=http://127.0.0.1/"),
+            ("https://example.com/#@127.0.0.1/", "https://example.com/"),
+        ];
+        for (raw, expected) in rows {
+            check(raw, &[], Ok(expected));
+        }
+    }
+
+    #[test]
+    fn an_entry_opens_exactly_its_target() {
+        check("http://localhost:8080/x", &["localhost:8080"], Ok("http://localhost:8080/x"));
+        check("http://localhost:8081/", &["localhost:8080"], Err("host.special_use"));
+        check("http://localhost:8080/", &["127.0.0.1:8080"], Err("host.special_use"));
+        check("http://0177.1:8080/", &["127.0.0.1:8080"], Ok("http://127.0.0.1:8080/"));
+        check("http://[::ffff:127.0.0.1]:8080/", &["127.0.0.1:8080"], Ok("http://127.0.0.1:8080/"));
+        check("http://[::1]:8080/", &["[::1]:8080"], Ok("http://[::1]:8080/"));
+        check("http://nas/", &["nas:80"], Ok("http://nas/"));
+        check("http://nas:6000/", &["nas:6000"], Ok("http://nas:6000/"));
+        check("http://10.0.0.1:6000/", &["10.0.0.0/8"], Err("url.port"));
+        check("http://10.0.0.1:6000/", &["10.0.0.0/8:6000"], Ok("http://10.0.0.1:6000/"));
+        check("http://user@nas/", &["nas:80"], Err("url.userinfo"));
+    }
+
+    #[test]
+    fn a_refusal_never_repeats_credentials() {
+        let denied = check_url("https://ann:secret@example.com/", &AddressPolicy::default());
+        assert!(!denied.expect_err("userinfo").to_string().contains("secret"));
+    }
+
+    #[test]
+    fn parts_of_a_target() {
+        let target = check_url("https://Example.com:8443/p?q#f", &AddressPolicy::default()).expect("target");
+        assert_eq!(target.authority(), "example.com:8443");
+        assert_eq!(target.origin(), "https://example.com:8443");
+        assert_eq!(target.request_target(), "/p?q");
+        assert!(target.is_https());
+        let other = check_url("http://example.com:8443/p", &AddressPolicy::default()).expect("target");
+        assert!(!target.same_origin(&other));
+        assert_eq!(other.host_header(), "example.com:8443");
+    }
+
+    #[test]
+    fn length_is_bounded() {
+        let long = format!("https://example.com/{}", "a".repeat(MAX_URL_BYTES));
+        check(&long, &[], Err("url.too_long"));
+    }
+}
