@@ -1,1 +1,2 @@
-//! placeholder
+//! wip
+pub mod fs;

@@ -46,7 +46,7 @@ pub struct ArtifactMeta {
     pub bytes: u64,
     /// Bytes that the tool produced; more than `bytes` when the cap was reached.
     pub total_bytes: u64,
-    /// SHA-256 of the bytes kept.
+    /// SHA-256 of the owner, a zero byte and the bytes kept.
     pub sha256: String,
     /// Call that made it.
     pub call: CallId,

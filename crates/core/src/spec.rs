@@ -124,7 +124,7 @@ pub struct ConfigKey {
     pub required: bool,
 }
 
-/// A sample call, for discovery and documentation. Checked against the schema when the tool is registered.
+/// A sample call, for discovery and documentation. The registry's lint checks it against the schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Example {
     /// What a person would ask for.

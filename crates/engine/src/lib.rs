@@ -1,1 +1,38 @@
-//! placeholder
+//! The engine: the registry with its views, and the pipeline that every call passes (DESIGN 4).
+//!
+//! The fifteen stages are the files of `stage/`, in the order that `pipeline.rs` lists them: receive, switch, resolve, decode, repeat,
+//! guard, assess, gates, budget, approve, admit, intent, run, shape, settle.
+//!
+//! Invariants, each with its tests in `tests/invariants.rs`
+//! 1. One outcome per call, whatever happens to it: refused, cancelled, crashed, dropped.
+//! 2. Nothing runs without an intent record.
+//! 3. The arguments that were approved are the arguments that run.
+//! 4. An error in policy denies; an error in observation never blocks.
+//! 5. Calls made inside a chain pass the same stages with their parent's budget.
+//!
+//! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`; the in-memory forms are here.
+
+pub mod args;
+mod batch;
+mod budget;
+mod engine;
+mod flight;
+mod gate;
+mod locks;
+mod near;
+mod observers;
+mod pattern;
+mod pipeline;
+mod registry;
+mod repeat;
+mod run;
+mod settings;
+mod stage;
+pub mod store;
+mod streams;
+pub mod text;
+mod view;
+
+pub use engine::{Engine, EngineBuilder};
+pub use gate::{GrantedPermissions, PermissionGate, Preset};
+pub use settings::{EngineSettings, ToolSettings};

@@ -36,9 +36,8 @@ pub struct Check {
     pub denied: Option<Denied>,
 }
 
-/// One line of the JSON filter: `{id, url, dns?: {host: [address]}}`.
+/// One line of the JSON filter: `{id, url, dns?: {host: [address]}}`; other members are ignored.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CheckRequest {
     /// Returned unchanged.
     #[serde(default)]
@@ -94,7 +93,9 @@ pub async fn answer(
     policy: &AddressPolicy,
 ) -> CheckReply {
     let check = match request.dns {
-        Some(dns) => check(&request.url, &dns.into_iter().collect::<StaticResolver>(), policy).await,
+        Some(dns) => {
+            check(&request.url, &dns.into_iter().collect::<StaticResolver>(), policy).await
+        }
         None => check(&request.url, resolver, policy).await,
     };
     CheckReply { id: request.id, check }

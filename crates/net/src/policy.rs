@@ -93,7 +93,10 @@ impl AddressPolicy {
         let AddrVerdict::Refused(rule) = verdict(ip) else {
             return Ok(AllowReason::Public);
         };
-        let by_name = || name_entry_opens(rule) && matches!(host, Host::Name(name) if self.opens_name(name, port));
+        let by_name = || {
+            name_entry_opens(rule)
+                && matches!(host, Host::Name(name) if self.opens_name(name, port))
+        };
         if self.opens_address(ip, port) || by_name() {
             Ok(AllowReason::AllowList)
         } else {
@@ -226,7 +229,13 @@ mod tests {
 
     #[test]
     fn entries_open_exactly_their_target() {
-        let own = ["127.0.0.1:8080", "[fd00::1]:443", "intra.example.com:8080", "10.1.0.0/16", "172.16.0.0/12:443"];
+        let own = [
+            "127.0.0.1:8080",
+            "[fd00::1]:443",
+            "intra.example.com:8080",
+            "10.1.0.0/16",
+            "172.16.0.0/12:443",
+        ];
         check(&own, addr("127.0.0.1"), "127.0.0.1", 8080, "allow_list");
         check(&own, addr("127.0.0.1"), "::ffff:127.0.0.1", 8080, "allow_list");
         check(&own, addr("127.0.0.1"), "127.0.0.1", 8081, "address.loopback");
@@ -246,15 +255,41 @@ mod tests {
     #[test]
     fn metadata_needs_an_entry_of_its_own() {
         check(&["169.254.0.0/16"], addr("169.254.1.1"), "169.254.1.1", 80, "allow_list");
-        check(&["169.254.0.0/16"], addr("169.254.169.254"), "169.254.169.254", 80, "address.metadata");
-        check(&["meta.example.com:80"], name("meta.example.com"), "169.254.169.254", 80, "address.metadata");
-        check(&["169.254.169.254:80"], addr("169.254.169.254"), "169.254.169.254", 80, "allow_list");
-        check(&["169.254.169.254/32"], addr("169.254.169.254"), "169.254.169.254", 80, "allow_list");
+        check(
+            &["169.254.0.0/16"],
+            addr("169.254.169.254"),
+            "169.254.169.254",
+            80,
+            "address.metadata",
+        );
+        check(
+            &["meta.example.com:80"],
+            name("meta.example.com"),
+            "169.254.169.254",
+            80,
+            "address.metadata",
+        );
+        check(
+            &["169.254.169.254:80"],
+            addr("169.254.169.254"),
+            "169.254.169.254",
+            80,
+            "allow_list",
+        );
+        check(
+            &["169.254.169.254/32"],
+            addr("169.254.169.254"),
+            "169.254.169.254",
+            80,
+            "allow_list",
+        );
     }
 
     #[test]
     fn names_are_normalised_as_urls_are() {
-        for entry in ["Intra.Example.COM:8080", "intra.example.com.:8080", "ｉｎｔｒａ.example.com:8080"] {
+        for entry in
+            ["Intra.Example.COM:8080", "intra.example.com.:8080", "ｉｎｔｒａ.example.com:8080"]
+        {
             check(&[entry], name("intra.example.com"), "10.0.0.1", 8080, "allow_list");
         }
         check(&["0x7f.1:8080"], addr("127.0.0.1"), "127.0.0.1", 8080, "allow_list");

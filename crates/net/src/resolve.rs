@@ -50,10 +50,11 @@ pub struct StaticResolver {
 pub struct StaticEntryError(pub String);
 
 impl StaticResolver {
-    /// Adds addresses to a name; the name is normalised as in a URL, unreadable names never match.
+    /// Adds addresses to a name; the name is normalised as in a URL, one that no URL can carry is left out.
     pub fn insert(&mut self, name: &str, addresses: impl IntoIterator<Item = IpAddr>) {
-        let name = normalise(name).unwrap_or_else(|| name.to_ascii_lowercase());
-        self.names.entry(name).or_default().extend(addresses);
+        if let Some(name) = normalise(name) {
+            self.names.entry(name).or_default().extend(addresses);
+        }
     }
 
     /// Reads `HOST=ADDR[,ADDR|,HOST=ADDR]...`, each argument a list; an address without a host belongs to the host before it.
@@ -143,7 +144,8 @@ pub async fn resolve_checked(
             Denied::new(Rule::DnsUnresolvable, target.authority()).because(error.to_string())
         })?,
     };
-    let mut checked = Checked { addresses: Vec::with_capacity(found.len()), allow: AllowReason::Public };
+    let mut checked =
+        Checked { addresses: Vec::with_capacity(found.len()), allow: AllowReason::Public };
     for ip in found {
         let ip = ip.to_canonical();
         let reason = policy
@@ -188,7 +190,8 @@ mod tests {
         for (answer, expected) in rows {
             let resolver = StaticResolver::from_iter([("Site.example.com.", ips(answer))]);
             let found = resolve_checked(&target, &resolver, &policy).await;
-            let id = found.as_ref().map_or_else(|denied| denied.rule.id(), |checked| checked.allow.id());
+            let id =
+                found.as_ref().map_or_else(|denied| denied.rule.id(), |checked| checked.allow.id());
             assert_eq!(id, expected, "{answer:?}");
         }
     }
@@ -207,13 +210,24 @@ mod tests {
 
     #[tokio::test]
     async fn arguments_list_hosts_and_addresses() {
-        let table = StaticResolver::parse(["a.example.com=1.1.1.1,::1,B.example.com=[2606::1]", "a.example.com=8.8.8.8"]);
+        let table = StaticResolver::parse([
+            "a.example.com=1.1.1.1,::1,B.example.com=[2606::1]",
+            "a.example.com=8.8.8.8",
+        ]);
         let table = table.expect("arguments");
         let a = table.resolve("a.example.com").await.expect("a");
         assert_eq!(a, ips(&["1.1.1.1", "::1", "8.8.8.8"]));
         assert_eq!(table.resolve("b.example.com").await.expect("b"), ips(&["2606::1"]));
         assert!(table.resolve("c.example.com").await.is_err());
-        for bad in ["", "1.1.1.1", "a.example.com", "a.example.com=", "a.example.com=x", "=1.1.1.1", "a=1.1.1.1,"] {
+        for bad in [
+            "",
+            "1.1.1.1",
+            "a.example.com",
+            "a.example.com=",
+            "a.example.com=x",
+            "=1.1.1.1",
+            "a=1.1.1.1,",
+        ] {
             assert!(StaticResolver::parse([bad]).is_err(), "{bad}");
         }
     }

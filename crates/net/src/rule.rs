@@ -32,7 +32,7 @@ macro_rules! rules {
 }
 
 rules! {
-    Unspecified "address.unspecified" "the unspecified address reaches this host",
+    Unspecified "address.unspecified" "the unspecified address, which reaches this host",
     ThisNetwork "address.this_network" "an address of this network (0.0.0.0/8, RFC 791)",
     Private "address.private" "a private address (RFC 1918)",
     Loopback "address.loopback" "a loopback address",
@@ -52,7 +52,7 @@ rules! {
     SixToFour "address.6to4" "a 6to4 address, which embeds an IPv4 address (RFC 3056, RFC 7526)",
     Teredo "address.teredo" "a Teredo address, which embeds an IPv4 address (RFC 4380)",
     NotGlobalV6 "address.not_global_v6" "an IPv6 address outside global unicast (2000::/3)",
-    PeerMismatch "address.peer_mismatch" "the connection reached another address than the checked one",
+    PeerMismatch "address.peer_mismatch" "another address than the checked one",
     UrlMalformed "url.malformed" "not a well-formed absolute http or https URL",
     UrlTooLong "url.too_long" "a URL longer than the limit",
     UrlScheme "url.scheme" "only http:// and https:// URLs are opened",
@@ -100,7 +100,7 @@ impl AllowReason {
 }
 
 /// A refusal: which rule, about what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Denied {
     /// The rule that refused.
     pub rule: Rule,
@@ -179,9 +179,7 @@ mod tests {
         for id in ids {
             let (space, name) = id.split_once('.').expect("namespace");
             assert!(["address", "url", "host", "dns", "redirect"].contains(&space), "{id}");
-            assert!(
-                name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-            );
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
         }
     }
 

@@ -90,13 +90,7 @@ impl Target {
 
     /// Path and query, the request target of HTTP/1.1 (RFC 9112 §3.2.1).
     pub(crate) fn request_target(&self) -> &str {
-        // The slice cannot miss: both positions come from the parsed URL itself.
-        self.url.as_str().get(self.path_start()..).unwrap_or("/")
-    }
-
-    fn path_start(&self) -> usize {
-        // Without fragment, path and query are the rest of the text.
-        self.url[..Position::BeforePath].len()
+        &self.url[Position::BeforePath..Position::AfterQuery]
     }
 }
 
@@ -107,8 +101,7 @@ impl Target {
 /// The rule that refuses the URL, with the subject but never with its credentials.
 pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Denied> {
     check_text(raw)?;
-    let mut url =
-        Url::parse(raw).map_err(|error| malformed(&error.to_string()))?;
+    let mut url = Url::parse(raw).map_err(|error| malformed(&error.to_string()))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Denied::new(Rule::UrlUserinfo, "url"));
     }
@@ -220,7 +213,10 @@ mod tests {
             ("https://93.184.215.14/", "https://93.184.215.14/"),
             ("https://[2606:4700::1111]:8443/", "https://[2606:4700::1111]:8443/"),
             ("http://[::ffff:8.8.8.8]/", "http://8.8.8.8/"),
-            ("https://example.com/?next=http://127.0.0.1/", "https://example.com/?next=http://127.0.0.1/"),
+            (
+                "https://example.com/?next=http://127.0.0.1/",
+                "https://example.com/?next=http://127.0.0.1/",
+            ),
             ("https://example.com/#@127.0.0.1/", "https://example.com/"),
         ];
         for (raw, expected) in rows {
@@ -251,12 +247,14 @@ mod tests {
 
     #[test]
     fn parts_of_a_target() {
-        let target = check_url("https://Example.com:8443/p?q#f", &AddressPolicy::default()).expect("target");
+        let target =
+            check_url("https://Example.com:8443/p?q#f", &AddressPolicy::default()).expect("target");
         assert_eq!(target.authority(), "example.com:8443");
         assert_eq!(target.origin(), "https://example.com:8443");
         assert_eq!(target.request_target(), "/p?q");
         assert!(target.is_https());
-        let other = check_url("http://example.com:8443/p", &AddressPolicy::default()).expect("target");
+        let other =
+            check_url("http://example.com:8443/p", &AddressPolicy::default()).expect("target");
         assert!(!target.same_origin(&other));
         assert_eq!(other.host_header(), "example.com:8443");
     }

@@ -1,1 +1,13 @@
-//! placeholder
+//! Pieces for tests: scripted tools, a scripted approver, a clock that is set by hand, an observer that remembers.
+//!
+//! For tests only; it knows nothing but `core`, so that every crate can use it.
+
+mod approver;
+mod clock;
+mod recorder;
+mod tool;
+
+pub use approver::ScriptedApprover;
+pub use clock::FakeClock;
+pub use recorder::Recorder;
+pub use tool::{ScriptedTool, source_of};

@@ -1,1 +1,177 @@
-fn main() {}
+//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|fuzz`.
+//!
+//! Everything that a person has to know to work on Toolcrib is one of these commands, so that nothing of it is in anybody's shell
+//! history. Only the standard library, `anyhow` and `serde_json`: this builds in seconds on a fresh machine.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command for the terminal: printing is what it does"
+)]
+
+mod bench;
+mod fuzz;
+mod gen_docs;
+mod process;
+mod setup;
+mod start;
+mod test;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+/// One command of `cargo xtask`.
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+/// Every command, in the order of the help text.
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "start",
+        usage: "start [--keep]",
+        about: "build the binary and take the tour: answers of models in five formats, real files, a real local server",
+        run: start::run,
+    },
+    Command {
+        name: "test",
+        usage: "test [-- RUNNER ARGS]",
+        about: "set up what the tests need, run all of them, the quick house checks, and the tour once",
+        run: test::run,
+    },
+    Command {
+        name: "tidy",
+        usage: "tidy [--quick]",
+        about: "the house checks: crate edges, sources, formatting, lints, generated pages, licences",
+        run: tidy::run,
+    },
+    Command {
+        name: "gen",
+        usage: "gen [--check]",
+        about: "write the generated pages under docs/ from the binary; --check only compares",
+        run: gen_docs::run,
+    },
+    Command {
+        name: "bench",
+        usage: "bench [ARGS]",
+        about: "the benchmarks, in their own profile; arguments go to the benchmark program",
+        run: bench::run,
+    },
+    Command {
+        name: "fuzz",
+        usage: "fuzz [TARGET].. [--seconds 60] [--list]",
+        about: "the fuzz targets, on the stable compiler; all of them unless some are named",
+        run: fuzz::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Usage(text)) => {
+            eprintln!("xtask: {text}\n\n{}", help());
+            ExitCode::from(2)
+        }
+        Err(Stop::Failed(error)) => {
+            eprintln!("\nxtask {}: {error:#}", args.first().map_or("", String::as_str));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why a command line was not carried out.
+enum Stop {
+    /// It means nothing.
+    Usage(String),
+    /// The command failed.
+    Failed(anyhow::Error),
+}
+
+fn dispatch(args: &[String]) -> Result<(), Stop> {
+    match args.split_first() {
+        None => Err(Stop::Usage("which command?".to_owned())),
+        Some((first, _)) if ["help", "--help", "-h"].contains(&first.as_str()) => {
+            println!("{}", help());
+            Ok(())
+        }
+        Some((first, rest)) => {
+            let command =
+                find(first).ok_or_else(|| Stop::Usage(format!("no command `{first}`")))?;
+            if rest.iter().take_while(|a| *a != "--").any(|a| a == "--help" || a == "-h") {
+                println!("cargo xtask {}\n\n{}", command.usage, command.about);
+                return Ok(());
+            }
+            (command.run)(rest).map_err(Stop::Failed)
+        }
+    }
+}
+
+fn find(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.name == name)
+}
+
+fn help() -> String {
+    let mut out =
+        String::from("The commands of the Toolcrib workspace.\n\nUsage: cargo xtask COMMAND\n\n");
+    let width = COMMANDS.iter().map(|c| c.usage.len()).max().unwrap_or(0);
+    for command in COMMANDS {
+        out.push_str(&format!("  {:width$}  {}\n", command.usage, command.about));
+    }
+    out.push_str(
+        "\nBuilds go to the cache folder ($XDG_CACHE_HOME or ~/.cache, then toolcrib/target) unless CARGO_TARGET_DIR says otherwise.",
+    );
+    out
+}
+
+/// Takes the flags that a command knows; anything else is an error, so that no typing mistake is silently ignored.
+fn flags<const N: usize>(args: &[String], known: [&str; N]) -> Result<[bool; N]> {
+    let mut found = [false; N];
+    for arg in args {
+        let Some(at) = known.iter().position(|name| name == arg) else {
+            bail!("unexpected argument `{arg}`; this command knows: {}", known.join(" "));
+        };
+        if let Some(slot) = found.get_mut(at) {
+            *slot = true;
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: &str) -> Vec<String> {
+        words.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_command_is_found_and_in_the_help() {
+        for name in ["start", "test", "tidy", "gen", "bench", "fuzz"] {
+            assert_eq!(find(name).unwrap().name, name);
+            assert!(help().contains(&format!("\n  {name} ")), "{name} is not in the help");
+            assert!(dispatch(&args(&format!("{name} --help"))).is_ok());
+        }
+    }
+
+    #[test]
+    fn unknown_commands_are_usage_errors() {
+        for words in ["", "tidyy", "--verbose"] {
+            assert!(matches!(dispatch(&args(words)), Err(Stop::Usage(_))), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn unknown_flags_are_errors() {
+        assert_eq!(flags(&args("--check"), ["--check"]).unwrap(), [true]);
+        assert_eq!(flags(&[], ["--check"]).unwrap(), [false]);
+        assert!(flags(&args("--chekc"), ["--check"]).is_err());
+    }
+}

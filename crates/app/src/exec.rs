@@ -1,0 +1,99 @@
+//! What a model answered goes in, the messages to append to its conversation come out.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_core::{
+    Answer, Batch, Call, Context, Invoker as _, ModelAbility, Origin, RunLimits, RunSpec, ToolError,
+    ViewRequest,
+};
+use toolcrib_providers::{self as providers, Format, HostedCall, ParseError, Reply};
+
+use crate::toolcrib::Toolcrib;
+
+/// One response of a model.
+#[derive(Debug, Clone)]
+pub struct ExecRequest<'a> {
+    /// The whole response body, or a recorded stream.
+    pub body: &'a [u8],
+    /// Its format; `None` = found out from the body.
+    pub format: Option<Format>,
+    /// Who asks.
+    pub origin: Origin,
+    /// Whose calls they are.
+    pub context: Arc<Context>,
+    /// What these calls may use together.
+    pub limits: RunLimits,
+}
+
+/// One call with what became of it.
+#[derive(Debug, Clone)]
+pub struct ExecCall {
+    /// The provider's id.
+    pub provider_id: Option<String>,
+    /// What became of it.
+    pub answer: Answer,
+}
+
+/// What goes back.
+#[derive(Debug, Clone)]
+pub struct ExecReply {
+    /// The format that was read, and that the messages are in.
+    pub format: Format,
+    /// The messages (or items) to append after the assistant's turn; empty when there was no call.
+    pub messages: Vec<Value>,
+    /// The assistant's turn itself, for callers that read a stream.
+    pub assistant: Value,
+    /// One per call, in order.
+    pub calls: Vec<ExecCall>,
+    /// Calls that the provider ran itself.
+    pub hosted: Vec<HostedCall>,
+    /// What was odd about the response.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing was run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The format was not given and cannot be told from the body.
+    #[error("the format of this response is not recognised; say it with --format (openai-chat, openai-responses, anthropic, gemini or text)")]
+    UnknownFormat,
+    /// The body cannot be read.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// No run could be opened.
+    #[error("{}", .0.message)]
+    Run(ToolError),
+}
+
+pub(crate) async fn run(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result<ExecReply, ExecError> {
+    let format = match request.format {
+        Some(format) => format,
+        None => providers::detect(request.body).ok_or(ExecError::UnknownFormat)?,
+    };
+    let turn = providers::parse(format, request.body)?;
+    let view = Arc::new(ViewRequest {
+        model: ModelAbility { provider: format.to_string(), allow: None },
+        ..ViewRequest::default()
+    });
+    let names = toolcrib.declare(format, &view, false).names;
+    let calls: Vec<Call> = turn
+        .calls
+        .iter()
+        .map(|call| Call::new(names.original(&call.name), call.args.clone()))
+        .collect();
+    let engine = toolcrib.engine();
+    let run = engine.open_run(RunSpec { parent: None, limits: request.limits }).map_err(ExecError::Run)?;
+    let batch = Batch { run: Some(run), origin: request.origin, context: request.context, view, calls };
+    let answers = engine.invoke(batch).await;
+    engine.close_run(run);
+    let replies: Vec<Reply<'_>> = answers.iter().map(Reply::from).collect();
+    let messages = providers::reply(&turn, &replies);
+    let calls = turn
+        .calls
+        .into_iter()
+        .zip(answers)
+        .map(|(call, answer)| ExecCall { provider_id: call.provider_id, answer })
+        .collect();
+    Ok(ExecReply { format, messages, assistant: turn.assistant, calls, hosted: turn.hosted, notes: turn.notes })
+}

@@ -1,0 +1,132 @@
+//! Atomic writes: a new file beside the target, then a rename. A reader sees the old content or the new, never a part.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::Write as _;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
+use rustix::io::Errno;
+
+use super::beneath::Spot;
+use super::error::Fault;
+
+/// A new file in the folder of its target. Dropping it without [`Temp::commit`] removes it.
+pub(super) struct Temp<'a> {
+    dir: BorrowedFd<'a>,
+    name: OsString,
+    pub(super) file: File,
+    committed: bool,
+}
+
+impl<'a> Temp<'a> {
+    /// A new empty file beside the target; with `like`, it gets that file's mode and owner, as far as the system permits.
+    pub(super) fn create(spot: &'a Spot, like: Option<&Stat>) -> Result<Self, Fault> {
+        let dir = spot.dir();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let name = temp_name();
+        let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
+        let fd = rustix::fs::openat(dir, &name, flags | OFlags::NOFOLLOW, mode).map_err(read_only)?;
+        let temp = Self { dir, name, file: fd.into(), committed: false };
+        if let Some(stat) = like {
+            temp.imitate(stat)?;
+        }
+        Ok(temp)
+    }
+
+    fn imitate(&self, stat: &Stat) -> Result<(), Fault> {
+        let own = rustix::fs::fstat(&self.file)?;
+        if (own.st_uid, own.st_gid) != (stat.st_uid, stat.st_gid) {
+            // Only a privileged process may give files away; for others the file becomes theirs, as with any editor.
+            let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+            let _ = rustix::fs::fchown(&self.file, Some(uid), Some(gid));
+        }
+        Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & 0o7777))?)
+    }
+
+    /// Writes all bytes and makes them durable.
+    pub(super) fn fill(mut self, bytes: &[u8]) -> Result<Self, Fault> {
+        self.file.write_all(bytes)?;
+        self.file.sync_data()?;
+        Ok(self)
+    }
+
+    /// Puts the file in the place of `name`; without `replace` it refuses when something is there.
+    pub(super) fn commit(mut self, name: &OsStr, replace: bool) -> Result<(), Fault> {
+        rename(self.dir, &self.name, self.dir, name, replace)?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if !self.committed {
+            let _ = rustix::fs::unlinkat(self.dir, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// A name that nobody can guess, for files that exist for a moment.
+pub(super) fn temp_name() -> OsString {
+    format!(".toolcrib-{:016x}.tmp", RandomState::new().hash_one(std::process::id())).into()
+}
+
+/// Renames an entry, refusing to replace one unless told to.
+pub(super) fn rename(
+    from_dir: BorrowedFd<'_>,
+    from: &OsStr,
+    to_dir: BorrowedFd<'_>,
+    to: &OsStr,
+    replace: bool,
+) -> Result<(), Fault> {
+    let renamed = if replace {
+        rustix::fs::renameat(from_dir, from, to_dir, to)
+    } else {
+        match rustix::fs::renameat_with(from_dir, from, to_dir, to, RenameFlags::NOREPLACE) {
+            // A file system without the flag: look, then rename; changes of Toolcrib are serialised anyway.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                match rustix::fs::statat(to_dir, to, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(_) => Err(Errno::EXIST),
+                    Err(Errno::NOENT) => rustix::fs::renameat(from_dir, from, to_dir, to),
+                    Err(errno) => Err(errno),
+                }
+            }
+            other => other,
+        }
+    };
+    renamed.map_err(|errno| match errno {
+        Errno::XDEV => Fault::CrossDevice,
+        Errno::INVAL => Fault::Overlap,
+        other => read_only(other),
+    })
+}
+
+/// Refuses a target that is marked read-only, or whose folder is: a rename would not ask, and a privileged process is not stopped
+/// by the system. `stat` is the existing target.
+pub(super) fn check_writable(spot: &Spot, stat: Option<&Stat>) -> Result<(), Fault> {
+    let folder = rustix::fs::statat(spot.dir(), ".", AtFlags::empty())?;
+    if folder.st_mode & 0o222 == 0 {
+        return Err(Fault::ReadOnly);
+    }
+    let Some(stat) = stat else { return Ok(()) };
+    if stat.st_mode & 0o222 == 0 {
+        return Err(Fault::ReadOnly);
+    }
+    rustix::fs::accessat(spot.dir(), spot.name(), Access::WRITE_OK, AtFlags::EACCESS).map_err(read_only)
+}
+
+/// Whether a file is still the one that was looked at.
+pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
+    (a.st_dev, a.st_ino, a.st_size) == (b.st_dev, b.st_ino, b.st_size)
+        && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
+        && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
+}
+
+pub(super) fn read_only(errno: Errno) -> Fault {
+    match errno {
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::ReadOnly,
+        other => other.into(),
+    }
+}

@@ -1,0 +1,225 @@
+//! `edit_file`: an exact piece of a file is replaced.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
+
+use super::{aliases, blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note};
+use crate::fs::Workspace;
+
+/// Largest file that is edited: ten times what is read at once.
+const MAX_BYTES: u64 = 10 * super::read_file::MAX_BYTES;
+/// Lines that are compared with the text that was not found.
+const MAX_COMPARED: usize = 20_000;
+/// Characters of a line that are compared and shown.
+const SHOWN: usize = 160;
+
+/// The tool.
+pub(crate) struct EditFile {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// File to edit, relative to the workspace folder.
+    path: String,
+    /// Text to replace, exactly as in the file, with blanks and line breaks; long enough to occur once.
+    #[schemars(length(min = 1))]
+    old_text: String,
+    /// Text to put in its place; empty to delete.
+    new_text: String,
+    /// Whether every occurrence is replaced. Default: false, and then old_text must occur exactly once.
+    replace_all: Option<bool>,
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = file_spec::<Args>(
+        "edit_file",
+        "Replace an exact piece of text in a file of the workspace. Read the file first and copy the piece as it is.",
+        true,
+    );
+    spec.parameter_aliases = path_aliases();
+    spec.parameter_aliases.extend(aliases([
+        ("old_string", "old_text"),
+        ("old_str", "old_text"),
+        ("new_string", "new_text"),
+        ("new_str", "new_text"),
+    ]));
+    spec.examples = examples([
+        (
+            "Change the port in the settings",
+            json!({"path": "app.toml", "old_text": "port = 80\n", "new_text": "port = 8080\n"}),
+        ),
+        (
+            "Rename a variable everywhere in the file",
+            json!({"path": "main.py", "old_text": "cnt", "new_text": "count", "replace_all": true}),
+        ),
+    ]);
+    spec
+}
+
+impl Tool for EditFile {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        let summary = format!("edit {}", args.path);
+        Ok(on_file(spec, self.workspace.roots(), &args.path, Access::Exclusive, summary))
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        blocking(move || {
+            let path = args.path.as_str();
+            let (changed, lines) =
+                workspace.edit(path, MAX_BYTES, &cancel, |old| replace(old, &args))?;
+            let text = match lines.as_slice() {
+                [line] => format!("Successfully edited {path}: replaced 1 occurrence, at line {line}."),
+                lines => format!(
+                    "Successfully edited {path}: replaced {} occurrences, at lines {}.",
+                    lines.len(),
+                    listed(lines)
+                ),
+            };
+            Ok(said(with_undo_note(text, changed.not_undoable.as_deref())))
+        })
+        .await
+    }
+}
+
+/// The new content, and the lines where something was replaced.
+fn replace(old: Vec<u8>, args: &Args) -> Result<(Vec<u8>, Vec<usize>), ToolError> {
+    let Args { path, old_text, new_text, replace_all } = args;
+    if old_text.is_empty() {
+        return Err(ToolError::validation(
+            "old_text is empty. Give the exact text to replace; to write a whole file use write_file.",
+        ));
+    }
+    if old_text == new_text {
+        return Err(ToolError::validation(
+            "old_text and new_text are equal, so there is nothing to change.",
+        ));
+    }
+    let content = String::from_utf8(old).ok().filter(|text| !text.contains('\0')).ok_or_else(|| {
+        ToolError::execution(format!(
+            "{path} is no UTF-8 text, so it cannot be edited. To replace the whole file use write_file."
+        ))
+    })?;
+    let lines = lines_of(&content, old_text);
+    match lines.len() {
+        0 => Err(not_found(&content, args)),
+        1 => Ok((content.replacen(old_text, new_text, 1).into_bytes(), lines)),
+        _ if *replace_all == Some(true) => {
+            Ok((content.replace(old_text, new_text).into_bytes(), lines))
+        }
+        n => Err(ToolError::execution(format!(
+            "old_text occurs {n} times in {path}, at lines {}. Add lines around it until it occurs once, or set replace_all to true. Nothing was changed.",
+            listed(&lines)
+        ))),
+    }
+}
+
+/// The line, from 1, of each place where a text occurs.
+fn lines_of(content: &str, needle: &str) -> Vec<usize> {
+    let (mut line, mut seen) = (1, 0);
+    content
+        .match_indices(needle)
+        .map(|(at, _)| {
+            line += content.get(seen..at).unwrap_or_default().matches('\n').count();
+            seen = at;
+            line
+        })
+        .collect()
+}
+
+fn listed(lines: &[usize]) -> String {
+    let mut text: Vec<String> = lines.iter().take(20).map(usize::to_string).collect();
+    if lines.len() > 20 {
+        text.push("...".to_owned());
+    }
+    text.join(", ")
+}
+
+/// Why a text was not found: blanks or line ends that differ, or the lines that come nearest.
+fn not_found(content: &str, args: &Args) -> ToolError {
+    let Args { path, old_text, .. } = args;
+    let hint = if let Some(line) = loosely(content, old_text) {
+        let ends = content.contains("\r\n") != old_text.contains("\r\n") && old_text.contains('\n');
+        let what = if ends { "its line ends are CR LF there" } else { "blanks or line breaks differ" };
+        format!(
+            "It occurs at line {line} when blanks and line breaks are ignored: {what}. Copy it exactly from read_file."
+        )
+    } else {
+        let near = nearest(content, old_text);
+        if near.is_empty() {
+            "Nothing in the file is like it. Read the file again with read_file.".to_owned()
+        } else {
+            format!("The nearest lines are:\n{}\nCopy the text exactly from read_file.", near.join("\n"))
+        }
+    };
+    ToolError::execution(format!(
+        "old_text was not found in {path}. Nothing was changed. {hint}"
+    ))
+}
+
+/// The line where a text occurs when all blanks and line breaks are left out.
+fn loosely(content: &str, needle: &str) -> Option<usize> {
+    let tight = |text: &str| text.split_whitespace().collect::<String>();
+    let needle = tight(needle);
+    if needle.is_empty() {
+        return None;
+    }
+    let at = tight(content).find(&needle)?;
+    let mut left = at;
+    let mut line = 1;
+    for c in content.chars() {
+        if !c.is_whitespace() {
+            if left == 0 {
+                return Some(line);
+            }
+            left = left.saturating_sub(c.len_utf8());
+        } else if c == '\n' {
+            line += 1;
+        }
+    }
+    None
+}
+
+/// Up to three lines that are most like the first line of a text with something in it.
+fn nearest(content: &str, needle: &str) -> Vec<String> {
+    let Some(wanted) = needle.lines().map(str::trim).find(|line| !line.is_empty()) else {
+        return Vec::new();
+    };
+    let wanted = pairs(wanted);
+    let mut scored: Vec<(usize, usize, &str)> = content
+        .lines()
+        .take(MAX_COMPARED)
+        .enumerate()
+        .filter_map(|(i, line)| {
+            let found = pairs(line.trim());
+            let both = found.iter().filter(|pair| wanted.binary_search(pair).is_ok()).count();
+            let score = 200 * both / (found.len() + wanted.len()).max(1);
+            (score >= 40).then_some((score, i + 1, line))
+        })
+        .collect();
+    scored.sort_by_key(|&(score, line, _)| (std::cmp::Reverse(score), line));
+    scored
+        .iter()
+        .take(3)
+        .map(|(_, number, line)| format!("{number}: {}", line.chars().take(SHOWN).collect::<String>()))
+        .collect()
+}
+
+/// The sorted pairs of neighbouring characters of a line.
+fn pairs(line: &str) -> Vec<(char, char)> {
+    let chars: Vec<char> = line.chars().take(SHOWN).collect();
+    let mut pairs: Vec<_> = chars.iter().copied().zip(chars.iter().copied().skip(1)).collect();
+    pairs.sort_unstable();
+    pairs
+}

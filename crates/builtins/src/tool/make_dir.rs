@@ -1,0 +1,62 @@
+//! `make_dir`: a folder and its parents.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{
+    Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec,
+};
+
+use super::{aliases, blocking, examples, file_spec, on_file, said};
+use crate::fs::Workspace;
+
+/// The tool.
+pub(crate) struct MakeDir {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// Folder to make, relative to the workspace folder. Missing parents are made too.
+    path: String,
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = file_spec::<Args>(
+        "make_dir",
+        "Make a folder in the workspace, with its parents. It is no error when the folder exists.",
+        true,
+    );
+    spec.effect = Effect::Idempotent;
+    spec.parameter_aliases =
+        aliases([("dir_path", "path"), ("directory", "path"), ("folder", "path")]);
+    spec.examples = examples([("Make a folder for reports", json!({"path": "reports/2026"}))]);
+    spec
+}
+
+impl Tool for MakeDir {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        let summary = format!("make folder {}", args.path);
+        Ok(on_file(spec, self.workspace.roots(), &args.path, Access::Exclusive, summary))
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        blocking(move || {
+            let changed = workspace.make_dir(&args.path, &cancel)?;
+            Ok(said(match changed.entries {
+                0 => format!("The folder {} exists already.", args.path),
+                _ => format!("Made the folder {}", args.path),
+            }))
+        })
+        .await
+    }
+}

@@ -1,0 +1,108 @@
+//! The tools, one file each, and what they share.
+
+pub(crate) mod copy_path;
+pub(crate) mod delete_file;
+pub(crate) mod edit_file;
+pub(crate) mod fetch_url;
+pub(crate) mod file_info;
+pub(crate) mod find_files;
+pub(crate) mod get_current_time;
+pub(crate) mod http_request;
+pub(crate) mod list_dir;
+pub(crate) mod make_dir;
+pub(crate) mod move_path;
+pub(crate) mod read_artifact;
+pub(crate) mod read_file;
+pub(crate) mod write_file;
+
+use schemars::JsonSchema;
+use serde_json::Value;
+use toolcrib_core::{
+    Access, Assessment, Effect, Example, Permission, Risk, ToolError, ToolName, ToolOutput,
+    ToolSpec, Trust, defaults, remote_name, schema,
+};
+
+use crate::fs::Roots;
+
+/// A specification of a built-in tool: system tier, plain schema, safe until it says otherwise.
+fn base_spec<A: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    // The names below are valid (tested); the other arm only keeps this total.
+    let name = ToolName::local(name).unwrap_or_else(|_| remote_name("builtin", name));
+    let mut spec = ToolSpec::new(name, description, schema::of::<A>());
+    spec.risk = Risk::Safe;
+    spec.effect = Effect::Read;
+    spec
+}
+
+/// A specification of a file tool: confined to the workspace, 10 s, its words are the person's own files.
+fn file_spec<A: JsonSchema>(name: &str, description: &str, writes: bool) -> ToolSpec {
+    let mut spec = base_spec::<A>(name, description);
+    spec.group = Some("files".to_owned());
+    spec.timeout = defaults::TIMEOUT_FILE;
+    spec.trust = Trust::Workspace;
+    spec.permissions = vec![Permission::FsRead];
+    if writes {
+        spec.permissions.push(Permission::FsWrite);
+        spec.effect = Effect::SideEffect;
+    }
+    spec
+}
+
+/// Sample calls.
+fn examples<const N: usize>(samples: [(&str, Value); N]) -> Vec<Example> {
+    samples.into_iter().map(|(need, args)| Example { need: need.to_owned(), args }).collect()
+}
+
+/// Other names of parameters.
+fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
+}
+
+/// The parameter that names one file, under the names that models and the seeds give it.
+fn path_aliases() -> Vec<(String, String)> {
+    aliases([("file_path", "path"), ("filepath", "path"), ("filename", "path"), ("file", "path")])
+}
+
+/// What a call on one file means: the declared, locked by the file, with a line for the person who is asked.
+fn on_file(
+    spec: &ToolSpec,
+    roots: &Roots,
+    path: &str,
+    access: Access,
+    summary: String,
+) -> Assessment {
+    let assessment = Assessment::declared(spec).saying(summary);
+    match roots.lock_key(path) {
+        Some(key) => assessment.locking(key, access),
+        // The path is refused when the tool runs.
+        None => assessment,
+    }
+}
+
+/// Runs blocking file work away from the async threads; a panic in it stays a panic.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(ToolError::execution(
+            "The program is shutting down, so the call did not run. Try again later.",
+        )),
+    }
+}
+
+/// Words of the tool itself about a change.
+fn said(text: String) -> ToolOutput {
+    let mut output = ToolOutput::text(text);
+    output.trust = Some(Trust::Tool);
+    output
+}
+
+/// A sentence about a change with the note that it cannot be undone, when that is so.
+fn with_undo_note(mut text: String, not_undoable: Option<&str>) -> String {
+    if let Some(reason) = not_undoable {
+        text.push_str(&format!(" (Undo is not available for this change: {reason}.)"));
+    }
+    text
+}

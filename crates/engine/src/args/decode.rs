@@ -1,0 +1,225 @@
+//! The two entries: arguments as text, and arguments as a value; and what comes out.
+#![deny(clippy::indexing_slicing)]
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::change::{Change, ChangeKind, Changes};
+use super::coerce::{Fit, remove_defaults};
+use super::measure::{depth_of, weigh};
+use super::message;
+use super::plan::ROOT;
+use super::read::{self, Content};
+use super::schema::Schema;
+use super::text::{brief, kind_of};
+
+/// Outer names that models and gateways put around the parameters.
+const WRAPPERS: [&str; 4] = ["arguments", "parameters", "input", "args"];
+
+/// Bounds of one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes read.
+    pub max_bytes: usize,
+    /// Deepest nesting; values above 100 are read as 100, which the stack is sized for.
+    pub max_depth: usize,
+}
+
+impl Limits {
+    /// 16 MiB, so that a 10 MB string fits (issue 2, Decoding), and 100 levels.
+    pub const DEFAULT: Self = Self { max_bytes: 16 << 20, max_depth: 100 };
+
+    fn bounded(self) -> Self {
+        Self { max_depth: self.max_depth.min(Self::DEFAULT.max_depth), ..self }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// What became of the arguments. Serialises as `{"outcome": "ok", "value": ...}` and so on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Decoded {
+    /// Right as written.
+    Ok {
+        /// The arguments: an object, defaults filled in.
+        value: Value,
+        /// Sentences for the model about parameters that nobody reads.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// Right after the listed changes.
+    Repaired {
+        /// The arguments: an object, defaults filled in.
+        value: Value,
+        /// What was changed, in order; never empty.
+        changes: Vec<Change>,
+        /// Sentences for the model about parameters that nobody reads.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// JSON, but not what the tool takes.
+    ValidationError {
+        /// For the model: path, expected, got and what to do; under [`super::MAX_MESSAGE_BYTES`].
+        #[serde(rename = "error")]
+        message: String,
+    },
+    /// Not JSON, and not repairable in one way.
+    ParseError {
+        /// For the model: place, what was found and what to do.
+        #[serde(rename = "error")]
+        message: String,
+    },
+}
+
+impl Decoded {
+    /// The arguments, if there are any.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Ok { value, .. } | Self::Repaired { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes the text of a model. Empty or blank text is `{}`. Never panics, whatever the bytes.
+#[must_use]
+pub fn decode(raw: impl AsRef<[u8]>, schema: &Schema, limits: &Limits) -> Decoded {
+    let raw = raw.as_ref();
+    let limits = limits.bounded();
+    let mut changes = Changes::default();
+    match read::read(raw, &limits, &mut changes) {
+        Err(message) => Decoded::ParseError { message },
+        Ok(Content::Other(value)) => not_an_object(&value),
+        Ok(Content::Object(map, depth)) => check(map, depth, raw.len(), schema, &limits, changes),
+    }
+}
+
+/// Decodes arguments that the provider sends as a value. A string is read as text; `null` is `{}`.
+/// Whatever the provider's own parser lost (duplicate keys, digits of long numbers) is not seen here.
+#[must_use]
+pub fn decode_value(value: Value, schema: &Schema, limits: &Limits) -> Decoded {
+    let limits = limits.bounded();
+    let mut changes = Changes::default();
+    match value {
+        Value::String(text) => decode(text, schema, &limits),
+        Value::Null => {
+            changes.add(ChangeKind::NullArguments, || {
+                (String::new(), "null was read as no arguments".to_owned())
+            });
+            check(Map::new(), 0, 0, schema, &limits, changes)
+        }
+        Value::Object(map) => {
+            let value = Value::Object(map);
+            let depth = depth_of(&value, limits.max_depth);
+            let bytes = if depth > limits.max_depth { 0 } else { size_of_text(&value) };
+            let Value::Object(map) = value else { return not_an_object(&value) };
+            check(map, depth, bytes, schema, &limits, changes)
+        }
+        other => not_an_object(&other),
+    }
+}
+
+/// About as many bytes as the value has as text.
+fn size_of_text(value: &Value) -> usize {
+    weigh(value, usize::MAX).unwrap_or_default().saturating_mul(8)
+}
+
+fn not_an_object(value: &Value) -> Decoded {
+    let shown = if value.is_array() { String::new() } else { format!(" {}", brief(value, 100)) };
+    Decoded::ValidationError {
+        message: format!(
+            "The arguments must be one JSON object, and {}{shown} was sent. Send an object such as {{\"name\": \"value\"}}, or {{}} for no arguments.",
+            kind_of(value)
+        ),
+    }
+}
+
+fn check(
+    map: Map<String, Value>,
+    depth: usize,
+    bytes: usize,
+    schema: &Schema,
+    limits: &Limits,
+    mut changes: Changes,
+) -> Decoded {
+    let deepest = limits.max_depth.min(schema.max_depth());
+    if depth > deepest {
+        return Decoded::ValidationError {
+            message: format!(
+                "The arguments are nested deeper than the {deepest} levels that this tool can check. Send a flatter object."
+            ),
+        };
+    }
+    let validator = match schema.validator() {
+        Ok(validator) => validator,
+        Err(error) => {
+            return Decoded::ValidationError {
+                message: format!(
+                    "This tool cannot be called: {error}. Use another tool and tell the user."
+                ),
+            };
+        }
+    };
+    let mut value = Value::Object(unwrap(map, schema, &mut changes));
+    let valid = validator.is_valid(&value);
+    let mut fit = Fit::new(schema, bytes, deepest, changes);
+    fit.root(&mut value, !valid);
+    let touched = fit.touched();
+    let (changes, warnings, defaults) = fit.finish();
+    if (touched || !valid) && !validator.is_valid(&value) {
+        // A default can break a rule about the whole object; the tool then gets what the model sent.
+        remove_defaults(&mut value, &defaults);
+        if defaults.is_empty() || !validator.is_valid(&value) {
+            return Decoded::ValidationError {
+                message: message::render(validator, &value, schema),
+            };
+        }
+    }
+    if changes.is_empty() {
+        Decoded::Ok { value, warnings }
+    } else {
+        Decoded::Repaired { value, changes: changes.finish(), warnings }
+    }
+}
+
+/// Takes `{"arguments": {...}}` apart if that outer name is not a parameter and the inner ones all are.
+fn unwrap(
+    mut map: Map<String, Value>,
+    schema: &Schema,
+    changes: &mut Changes,
+) -> Map<String, Value> {
+    if map.len() != 1 {
+        return map;
+    }
+    let Some(outer) = map.keys().next().filter(|key| WRAPPERS.contains(&key.as_str())).cloned()
+    else {
+        return map;
+    };
+    let plan = schema.plan();
+    if !plan.names_any(ROOT) || plan.knows(ROOT, &outer) || plan.takes_others(ROOT) {
+        return map;
+    }
+    let parsed = match map.get(&outer) {
+        Some(Value::String(text)) => {
+            super::parse::parse_strict(text, Limits::DEFAULT.max_depth - 1)
+        }
+        _ => None,
+    };
+    let inner = parsed.as_ref().or_else(|| map.get(&outer)).and_then(Value::as_object);
+    if !inner.is_some_and(|inner| inner.keys().all(|key| plan.knows(ROOT, key))) {
+        return map;
+    }
+    changes.add(ChangeKind::Unwrapped, || {
+        (String::new(), format!("the parameters stood inside {outer:?} and were taken out of it"))
+    });
+    match parsed.or_else(|| map.remove(&outer)) {
+        Some(Value::Object(inner)) => inner,
+        _ => map,
+    }
+}

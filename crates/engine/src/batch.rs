@@ -1,0 +1,164 @@
+//! A batch: stages 0 to 8 in the order of the calls, the rest side by side, the answers in order again.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{FutureExt as _, poll};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use toolcrib_core::{
+    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, ToolError, ViewRequest,
+};
+
+use crate::engine::Inner;
+use crate::flight::{InFlight, Scope, Stop};
+use crate::pipeline;
+use crate::run::{Run, not_open};
+use crate::stage::approve::Resumed;
+use crate::stage::repeat::{self, BatchVerdict};
+
+pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Answer> {
+    let run = match batch.run.map(|id| engine.runs.get(id).ok_or(id)) {
+        None => None,
+        Some(Ok(run)) => Some(run),
+        Some(Err(id)) => {
+            let error = not_open(id);
+            return batch.calls.into_iter().map(|call| refused(call, error.clone())).collect();
+        }
+    };
+    let Batch { origin, context, view, calls, .. } = batch;
+    let scope = scope(&engine, origin, context, view, run, calls.len());
+    let mut flights: Vec<(InFlight, Result<(), Stop>)> = calls
+        .into_iter()
+        .map(|call| {
+            let mut flight = InFlight::new(Arc::clone(&scope), call, None);
+            let end = pipeline::read(&mut flight);
+            (flight, end)
+        })
+        .collect();
+    let verdict = repeat::judge(&scope, flights.iter().map(|(flight, _)| flight));
+    for (flight, end) in &mut flights {
+        if end.is_ok() {
+            flight.restamp();
+            *end = pipeline::judge(flight, &verdict).await;
+        }
+    }
+    if flights.len() == 1
+        && let Some((flight, end)) = flights.pop()
+    {
+        return vec![complete(flight, end).await];
+    }
+    side_by_side(flights).await
+}
+
+/// Goes on with a call that somebody decided about: it enters again at stage 0.
+pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -> Option<Answer> {
+    let run = batch.run.and_then(|id| engine.runs.get(id));
+    let Batch { origin, context, view, calls, .. } = batch;
+    let call = calls.into_iter().next()?;
+    let scope = scope(&engine, origin, context, view, run, 1);
+    Some(again(scope, call, Box::new(resumed)).await)
+}
+
+async fn again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> Answer {
+    let mut flight = InFlight::new(scope, call, Some(resumed));
+    let mut end = pipeline::read(&mut flight);
+    if end.is_ok() {
+        end = pipeline::judge(&mut flight, &BatchVerdict::default()).await;
+    }
+    if end.is_ok() {
+        end = pipeline::carry_out(&mut flight).await;
+    }
+    pipeline::finish(flight, end).await
+}
+
+fn scope(
+    engine: &Arc<Inner>,
+    origin: toolcrib_core::Origin,
+    context: Arc<toolcrib_core::Context>,
+    view: Arc<ViewRequest>,
+    run: Option<Arc<Run>>,
+    calls: usize,
+) -> Arc<Scope> {
+    let slots =
+        (calls > 1).then(|| Arc::new(Semaphore::new(engine.settings.batch_concurrency.max(1))));
+    let seen = engine.registry.seen(&view);
+    Arc::new(Scope { engine: Arc::clone(engine), origin, context, view, seen, run, slots })
+}
+
+/// Stages 9 to 14 of a call that came through the first nine, or stage 14 of one that did not.
+async fn complete(mut flight: InFlight, end: Result<(), Stop>) -> Answer {
+    if end.is_err() {
+        return pipeline::finish(flight, end).await;
+    }
+    flight.restamp();
+    match pipeline::carry_out(&mut flight).await {
+        Err(Stop::Again(resumed)) => {
+            // The person's arguments replace the model's: the same call enters again at stage 0.
+            flight.answered = true;
+            let call = Call { id: flight.call, name: flight.asked.clone(), args: resumed.args() };
+            let scope = Arc::clone(&flight.scope);
+            drop(flight);
+            Box::pin(again(scope, call, resumed)).await
+        }
+        end => pipeline::finish(flight, end).await,
+    }
+}
+
+async fn side_by_side(flights: Vec<(InFlight, Result<(), Stop>)>) -> Vec<Answer> {
+    let mut tasks = JoinSet::new();
+    let mut answers: Vec<Option<Answer>> = Vec::new();
+    let mut calls = Vec::new();
+    for (index, (mut flight, end)) in flights.into_iter().enumerate() {
+        calls.push(Call { id: flight.call, ..Call::with_text(flight.asked.clone(), "") });
+        answers.push(None);
+        if end.is_ok() && flight.asks.is_empty() {
+            queue_up(&mut flight).await;
+        }
+        tasks.spawn(async move { (index, complete(flight, end).await) });
+    }
+    while let Some(done) = tasks.join_next().await {
+        // A task that broke has settled its call by dropping it; it gets its answer below.
+        if let Ok((index, answer)) = done
+            && let Some(slot) = answers.get_mut(index)
+        {
+            *slot = Some(answer);
+        }
+    }
+    answers
+        .into_iter()
+        .zip(calls)
+        .map(|(answer, call)| {
+            answer.unwrap_or_else(|| {
+                let text = "The call was interrupted inside the engine. Whether it took effect is unknown: check before you call it again.";
+                refused(call, ToolError::new(ErrorType::UnknownOutcome, text))
+            })
+        })
+        .collect()
+}
+
+/// Takes a place in the queue of the concurrency key now, so that calls of one batch hold it in the order of the batch.
+async fn queue_up(flight: &mut InFlight) {
+    let Some((key, access)) = flight.assessment.as_ref().and_then(|a| a.concurrency.clone()) else {
+        return;
+    };
+    let engine = Arc::clone(flight.engine());
+    let mut place = async move { engine.locks.acquire(&key, access).await }.boxed();
+    match poll!(place.as_mut()) {
+        std::task::Poll::Ready(held) => flight.held = Some(held),
+        std::task::Poll::Pending => flight.queued = Some(Mutex::new(place)),
+    }
+}
+
+/// The answer for a call that never entered the pipeline, or never came out of it.
+fn refused(call: Call, error: ToolError) -> Answer {
+    let kind: OutcomeKind = error.error_type.outcome();
+    Answer::Done(Box::new(Outcome {
+        call: call.id,
+        asked: call.name,
+        tool: None,
+        kind,
+        result: Err(error),
+        notes: Vec::new(),
+        report: Report::default(),
+    }))
+}

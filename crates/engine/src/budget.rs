@@ -1,0 +1,182 @@
+//! Budgets of a run and all its parents: reserved in one step before a call, reconciled after it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use toolcrib_core::{RunLimits, RunUsage};
+
+/// What was not enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Short {
+    Calls(u64),
+    Tokens(u64),
+    Time(Duration),
+}
+
+/// The counters of one run; charges go up to the root.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: RunLimits,
+    parent: Option<Arc<Self>>,
+    calls: AtomicU64,
+    tokens: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: RunLimits, parent: Option<Arc<Self>>) -> Self {
+        Self {
+            limits,
+            parent,
+            calls: AtomicU64::new(0),
+            tokens: AtomicU64::new(0),
+            nanos: AtomicU64::new(0),
+        }
+    }
+
+    fn chain(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |budget| budget.parent.as_deref())
+    }
+
+    /// Whether any run of the chain counts tokens, so that estimating them is worth the work.
+    pub(crate) fn counts_tokens(&self) -> bool {
+        self.chain().any(|b| b.limits.tokens.is_some())
+    }
+
+    /// Reserves one call and `tokens` on this run and every parent, or on none of them.
+    pub(crate) fn reserve(self: &Arc<Self>, tokens: u64) -> Result<Reservation, Short> {
+        for (taken, budget) in self.chain().enumerate() {
+            if let Err(short) = budget.take(tokens) {
+                self.chain().take(taken).for_each(|b| b.give_back(tokens));
+                return Err(short);
+            }
+        }
+        Ok(Reservation { budget: Arc::clone(self), tokens, settled: false })
+    }
+
+    fn take(&self, tokens: u64) -> Result<(), Short> {
+        if let Some(limit) = self.limits.time
+            && Duration::from_nanos(self.nanos.load(Ordering::Acquire)) >= limit
+        {
+            return Err(Short::Time(limit));
+        }
+        raise(&self.calls, 1, self.limits.calls).map_err(Short::Calls)?;
+        raise(&self.tokens, tokens, self.limits.tokens).map_err(|limit| {
+            self.calls.fetch_sub(1, Ordering::AcqRel);
+            Short::Tokens(limit)
+        })
+    }
+
+    fn give_back(&self, tokens: u64) {
+        self.calls.fetch_sub(1, Ordering::AcqRel);
+        self.tokens.fetch_sub(tokens, Ordering::AcqRel);
+    }
+
+    /// Adds tokens that were spent whether there was room or not; the error names the cap that is now exceeded.
+    pub(crate) fn charge_tokens(&self, tokens: u64) -> Result<(), Short> {
+        let mut result = Ok(());
+        for budget in self.chain() {
+            let now = budget.tokens.fetch_add(tokens, Ordering::AcqRel) + tokens;
+            if let Some(limit) = budget.limits.tokens.filter(|&limit| now > limit) {
+                result = Err(Short::Tokens(limit));
+            }
+        }
+        result
+    }
+
+    pub(crate) fn usage(&self) -> RunUsage {
+        RunUsage {
+            calls: self.calls.load(Ordering::Acquire),
+            tokens: self.tokens.load(Ordering::Acquire),
+            time: Duration::from_nanos(self.nanos.load(Ordering::Acquire)),
+        }
+    }
+}
+
+/// Adds in one step if the sum stays within the limit; the limit otherwise.
+fn raise(counter: &AtomicU64, amount: u64, limit: Option<u64>) -> Result<(), u64> {
+    let Some(limit) = limit else {
+        counter.fetch_add(amount, Ordering::AcqRel);
+        return Ok(());
+    };
+    counter
+        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+            now.checked_add(amount).filter(|&sum| sum <= limit)
+        })
+        .map(|_| ())
+        .map_err(|_| limit)
+}
+
+/// One call's share. Dropped without [`Reservation::settle`] it is given back: the call did not run.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    budget: Arc<Budget>,
+    tokens: u64,
+    settled: bool,
+}
+
+impl Reservation {
+    /// The call ran: what it took in time and tokens replaces the estimate.
+    pub(crate) fn settle(mut self, ran: Duration, tokens: u64) {
+        self.settled = true;
+        let nanos = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
+        for budget in self.budget.chain() {
+            budget.nanos.fetch_add(nanos, Ordering::AcqRel);
+            budget.tokens.fetch_add(tokens, Ordering::AcqRel);
+            budget.tokens.fetch_sub(self.tokens, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.budget.chain().for_each(|b| b.give_back(self.tokens));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(calls: u64, tokens: u64) -> RunLimits {
+        RunLimits { calls: Some(calls), tokens: Some(tokens), time: None }
+    }
+
+    #[test]
+    fn a_refused_reservation_leaves_nothing_behind_on_any_level() {
+        let parent = Arc::new(Budget::new(limits(1, 100), None));
+        let child = Arc::new(Budget::new(limits(10, 100), Some(Arc::clone(&parent))));
+        let first = child.reserve(10).unwrap();
+        assert_eq!(child.reserve(10).unwrap_err(), Short::Calls(1));
+        assert_eq!(child.usage(), RunUsage { calls: 1, tokens: 10, time: Duration::ZERO });
+        drop(first);
+        assert_eq!(parent.usage(), RunUsage::default());
+        child.reserve(10).unwrap().settle(Duration::from_secs(1), 25);
+        assert_eq!(parent.usage(), RunUsage { calls: 1, tokens: 25, time: Duration::from_secs(1) });
+    }
+
+    #[test]
+    fn many_threads_never_exceed_the_cap() {
+        let budget = Arc::new(Budget::new(limits(100, u64::MAX), None));
+        let granted: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    let budget = Arc::clone(&budget);
+                    scope.spawn(move || {
+                        (0..100)
+                            .filter(|_| {
+                                budget.reserve(1).map(|r| r.settle(Duration::ZERO, 1)).is_ok()
+                            })
+                            .count()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).sum()
+        });
+        assert_eq!(granted, 100);
+        assert_eq!(budget.usage().calls, 100);
+    }
+}

@@ -1,0 +1,316 @@
+//! The engine: what it is built from, and the door it opens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::{
+    Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture, CallStore,
+    CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker, Observer,
+    Permissions, RunId, RunSpec, RunUsage, SystemClock, Tier, ToolError,
+};
+
+use crate::batch;
+use crate::budget::Short;
+use crate::gate::{GrantedPermissions, PermissionGate};
+use crate::locks::Locks;
+use crate::observers::Observers;
+use crate::registry::Registry;
+use crate::run::{Runs, not_open};
+use crate::settings::EngineSettings;
+use crate::stage::{approve, budget};
+use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
+use crate::streams::ArtifactStreams;
+
+/// What all calls share.
+pub(crate) struct Inner {
+    pub(crate) settings: Arc<EngineSettings>,
+    pub(crate) registry: Registry,
+    pub(crate) runs: Runs,
+    pub(crate) locks: Locks,
+    pub(crate) gates: Vec<Arc<dyn Gate>>,
+    pub(crate) guards: Vec<Arc<dyn Guard>>,
+    pub(crate) observers: Observers,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) calls: Arc<dyn CallStore>,
+    pub(crate) approvals: Arc<dyn ApprovalStore>,
+    pub(crate) grants: Arc<dyn GrantStore>,
+    pub(crate) artifacts: Arc<dyn ArtifactStore>,
+    pub(crate) streams: Arc<ArtifactStreams>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) shutdown: CancellationToken,
+    /// Values that are masked in every result.
+    pub(crate) secrets: Vec<String>,
+    epoch: AtomicU64,
+    received: AtomicU64,
+}
+
+impl Inner {
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn count(&self) {
+        self.received.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The registry and the pipeline. Cheap to clone: clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+/// Sets an engine up.
+pub struct EngineBuilder {
+    settings: EngineSettings,
+    permissions: Arc<dyn Permissions>,
+    gates: Vec<Arc<dyn Gate>>,
+    guards: Vec<Arc<dyn Guard>>,
+    observers: Vec<Arc<dyn Observer>>,
+    approver: Option<Arc<dyn Approver>>,
+    calls: Arc<dyn CallStore>,
+    approvals: Arc<dyn ApprovalStore>,
+    grants: Arc<dyn GrantStore>,
+    artifacts: Arc<dyn ArtifactStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Default for EngineBuilder {
+    fn default() -> Self {
+        Self {
+            settings: EngineSettings::default(),
+            permissions: Arc::new(GrantedPermissions::default()),
+            gates: Vec::new(),
+            guards: Vec::new(),
+            observers: Vec::new(),
+            approver: None,
+            calls: Arc::new(MemoryCalls::default()),
+            approvals: Arc::new(MemoryApprovals::default()),
+            grants: Arc::new(MemoryGrants::default()),
+            artifacts: Arc::new(MemoryArtifacts::default()),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        $($(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        })*
+    };
+}
+
+impl EngineBuilder {
+    setters! {
+        /// Preset, per-tool overrides and limits.
+        settings: EngineSettings;
+        /// The host's permissions; all granted by default.
+        permissions: Arc<dyn Permissions>;
+        /// Where calls and outcomes are recorded.
+        calls: Arc<dyn CallStore>;
+        /// Where questions to people are kept.
+        approvals: Arc<dyn ApprovalStore>;
+        /// Where remembered approvals are kept.
+        grants: Arc<dyn GrantStore>;
+        /// Where large results are kept.
+        artifacts: Arc<dyn ArtifactStore>;
+        /// Where wall-clock time comes from.
+        clock: Arc<dyn Clock>;
+    }
+
+    /// Who is asked; nobody by default, which denies.
+    #[must_use]
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Adds a gate after the permission gate.
+    #[must_use]
+    pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gates.push(gate);
+        self
+    }
+
+    /// Adds a guard hook after those added before.
+    #[must_use]
+    pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
+        self.guards.push(guard);
+        self
+    }
+
+    /// Adds an observer after those added before.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// The engine, without tools: attach sources to its catalog.
+    #[must_use]
+    pub fn build(self) -> Engine {
+        let settings = Arc::new(self.settings);
+        let permission: Arc<dyn Gate> = Arc::new(PermissionGate::new(self.permissions));
+        let gates = std::iter::once(permission).chain(self.gates).collect();
+        let secrets = settings
+            .tools
+            .values()
+            .flat_map(|tool| tool.config.values())
+            .filter(|value| value.len() >= MASKED_FROM)
+            .cloned()
+            .collect();
+        Engine {
+            inner: Arc::new(Inner {
+                registry: Registry::new(Arc::clone(&settings)),
+                settings,
+                runs: Runs::default(),
+                locks: Locks::default(),
+                gates,
+                guards: self.guards,
+                observers: Observers::new(self.observers),
+                approver: self.approver,
+                calls: self.calls,
+                approvals: self.approvals,
+                grants: self.grants,
+                streams: Arc::new(ArtifactStreams { artifacts: Arc::clone(&self.artifacts) }),
+                artifacts: self.artifacts,
+                clock: self.clock,
+                shutdown: CancellationToken::new(),
+                secrets,
+                epoch: AtomicU64::new(0),
+                received: AtomicU64::new(0),
+            }),
+        }
+    }
+}
+
+/// Shorter configuration values cannot be masked without damage to honest text (reliability research, 4.3: 8 characters).
+const MASKED_FROM: usize = 8;
+
+impl Engine {
+    /// Sets an engine up.
+    #[must_use]
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// The registry: views, switches, sources.
+    #[must_use]
+    pub fn catalog(&self) -> &dyn Catalog {
+        &self.inner.registry
+    }
+
+    /// Switches a source on or off; its calls end with `tools_disabled`.
+    pub fn set_source_enabled(&self, source: &str, enabled: bool) {
+        self.inner.registry.change(|state| {
+            if enabled { state.sources_off.remove(source) } else { state.sources_off.insert(source.to_owned()) }
+        });
+    }
+
+    /// Switches a tier on or off; its calls end with `tools_disabled`.
+    pub fn set_tier_enabled(&self, tier: Tier, enabled: bool) {
+        self.inner.registry.change(|state| {
+            if enabled { state.tiers_off.remove(&tier) } else { state.tiers_off.insert(tier) }
+        });
+    }
+
+    /// Switches a feature, the master of the tools it controls, on or off.
+    pub fn set_feature_enabled(&self, feature: &str, enabled: bool) {
+        self.inner.registry.change(|state| {
+            if enabled { state.features_off.remove(feature) } else { state.features_off.insert(feature.to_owned()) }
+        });
+    }
+
+    /// Takes charge of the call store: records of earlier owners are fenced off from now on.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn claim(&self) -> Result<u64, toolcrib_core::StoreError> {
+        let epoch = self.inner.calls.claim().await?;
+        self.inner.epoch.store(epoch, Ordering::Release);
+        Ok(epoch)
+    }
+
+    /// The remembered approvals.
+    #[must_use]
+    pub fn grants(&self) -> &dyn GrantStore {
+        &*self.inner.grants
+    }
+
+    /// The questions to people.
+    #[must_use]
+    pub fn approvals(&self) -> &dyn ApprovalStore {
+        &*self.inner.approvals
+    }
+
+    /// The recorded calls.
+    #[must_use]
+    pub fn calls(&self) -> &dyn CallStore {
+        &*self.inner.calls
+    }
+
+    /// The stored results.
+    #[must_use]
+    pub fn artifacts(&self) -> &Arc<dyn ArtifactStore> {
+        &self.inner.artifacts
+    }
+
+    /// Calls that were received since the start.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.inner.received.load(Ordering::Relaxed)
+    }
+
+    /// Waits until observers were told of everything so far; the number of events that were dropped because they were too slow.
+    pub async fn flush_observers(&self) -> u64 {
+        self.inner.observers.flush().await;
+        self.inner.observers.lost()
+    }
+
+    /// Stops every call outside a run.
+    pub fn shut_down(&self) {
+        self.inner.shutdown.cancel();
+    }
+}
+
+impl Invoker for Engine {
+    fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>> {
+        Box::pin(batch::run(Arc::clone(&self.inner), batch))
+    }
+
+    fn decide(
+        &self,
+        approval: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Answer, DecideError>> {
+        Box::pin(approve::decide(Arc::clone(&self.inner), approval, decision))
+    }
+
+    fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {
+        self.inner.runs.open(spec)
+    }
+
+    fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError> {
+        let run = self.inner.runs.get(run).ok_or_else(|| not_open(run))?;
+        run.budget.charge_tokens(tokens).map_err(|short: Short| budget::exceeded(short))
+    }
+
+    fn usage(&self, run: RunId) -> Option<RunUsage> {
+        self.inner.runs.get(run).map(|run| run.budget.usage())
+    }
+
+    fn cancel_run(&self, run: RunId) {
+        if let Some(run) = self.inner.runs.get(run) {
+            run.cancel.cancel();
+        }
+    }
+
+    fn close_run(&self, run: RunId) -> Option<RunUsage> {
+        self.inner.runs.close(run)
+    }
+}

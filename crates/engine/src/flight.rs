@@ -1,0 +1,276 @@
+//! One call on its way through the pipeline: everything the stages know of it.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+use toolcrib_core::{
+    ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallId, CallRecord, CancellationToken,
+    Context, ErrorType, Event, EventKind, ModelResult, Origin, Outcome, OutcomeKind, RawArgs,
+    Report, Stage, StageRecord, StageVerdict, ToolError, ToolOutput, ViewRequest,
+};
+
+use crate::budget::Reservation;
+use crate::engine::Inner;
+use crate::locks::Held;
+use crate::registry::Registered;
+use crate::run::Run;
+use crate::stage::approve::Resumed;
+use crate::view::Seen;
+
+/// What the calls of one batch share.
+pub(crate) struct Scope {
+    pub(crate) engine: Arc<Inner>,
+    pub(crate) origin: Origin,
+    pub(crate) context: Arc<Context>,
+    pub(crate) view: Arc<ViewRequest>,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) run: Option<Arc<Run>>,
+    /// Calls of this batch that may run at once; `None` for a batch of one.
+    pub(crate) slots: Option<Arc<tokio::sync::Semaphore>>,
+}
+
+/// How a stage ends.
+pub(crate) type Step = Result<Passed, Stop>;
+
+/// The call goes on.
+pub(crate) struct Passed(pub(crate) StageVerdict, pub(crate) Cow<'static, str>);
+
+impl Passed {
+    pub(crate) const PLAIN: Self = Self(StageVerdict::Pass, Cow::Borrowed(""));
+    pub(crate) const SKIPPED: Self = Self(StageVerdict::Skipped, Cow::Borrowed(""));
+
+    pub(crate) fn noting(note: impl Into<Cow<'static, str>>) -> Self {
+        Self(StageVerdict::Pass, note.into())
+    }
+
+    pub(crate) fn changed(note: impl Into<Cow<'static, str>>) -> Self {
+        Self(StageVerdict::Changed, note.into())
+    }
+}
+
+/// The call ends here, waits, or starts again with other arguments.
+pub(crate) enum Stop {
+    Fail(ToolError),
+    Suspend(Box<ApprovalRequest>),
+    Again(Box<Resumed>),
+}
+
+impl From<ToolError> for Stop {
+    fn from(error: ToolError) -> Self {
+        Self::Fail(error)
+    }
+}
+
+pub(crate) fn fail<T>(error_type: ErrorType, message: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Fail(ToolError::new(error_type, message)))
+}
+
+/// One call on its way. Dropped before it is answered, it still gets its one outcome.
+pub(crate) struct InFlight {
+    pub(crate) call: CallId,
+    pub(crate) asked: String,
+    pub(crate) raw: RawArgs,
+    pub(crate) scope: Arc<Scope>,
+    pub(crate) resumed: Option<Box<Resumed>>,
+    pub(crate) tool: Option<Arc<Registered>>,
+    /// Final from stage 5 on; only a person changes them after that.
+    pub(crate) args: Arc<Value>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) assessment: Option<Assessment>,
+    pub(crate) asks: Vec<AskReason>,
+    pub(crate) reservation: Option<Reservation>,
+    pub(crate) approved_by: Option<String>,
+    /// A place in the queue for the concurrency key, taken in the order of the batch.
+    pub(crate) queued: Option<Mutex<BoxFuture<'static, Held>>>,
+    pub(crate) held: Option<Held>,
+    pub(crate) permits: Vec<OwnedSemaphorePermit>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) started: bool,
+    pub(crate) attempts: u32,
+    pub(crate) run_time: Duration,
+    pub(crate) output: Option<ToolOutput>,
+    pub(crate) shaped: Option<ModelResult>,
+    pub(crate) answered: bool,
+    trace: Vec<StageRecord>,
+    stamp: Instant,
+}
+
+impl InFlight {
+    pub(crate) fn new(scope: Arc<Scope>, call: Call, resumed: Option<Box<Resumed>>) -> Self {
+        let cancel = match &scope.run {
+            Some(run) => run.cancel.child_token(),
+            None => scope.engine.shutdown.child_token(),
+        };
+        Self {
+            call: call.id,
+            asked: call.name,
+            raw: call.args,
+            scope,
+            resumed,
+            tool: None,
+            args: Arc::default(),
+            notes: Vec::new(),
+            assessment: None,
+            asks: Vec::new(),
+            reservation: None,
+            approved_by: None,
+            queued: None,
+            held: None,
+            permits: Vec::new(),
+            cancel,
+            started: false,
+            attempts: 0,
+            run_time: Duration::ZERO,
+            output: None,
+            shaped: None,
+            answered: false,
+            trace: Vec::with_capacity(Stage::ALL.len()),
+            stamp: Instant::now(),
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Inner> {
+        &self.scope.engine
+    }
+
+    /// The tool; stages after 2 run only for calls that have one.
+    pub(crate) fn tool(&self) -> Result<&Arc<Registered>, Stop> {
+        self.tool.as_ref().ok_or_else(|| Stop::Fail(ToolError::execution("stage order broken: no tool")))
+    }
+
+    /// What the call means; stages after 6 run only for calls that were assessed.
+    pub(crate) fn assessed(&self) -> Result<&Assessment, Stop> {
+        self.assessment
+            .as_ref()
+            .ok_or_else(|| Stop::Fail(ToolError::execution("stage order broken: not assessed")))
+    }
+
+    /// The operation that policy names.
+    pub(crate) fn operation(&self) -> &str {
+        let own = self.assessment.as_ref().and_then(|a| a.operation.as_deref());
+        own.unwrap_or_else(|| self.tool.as_ref().map_or(&self.asked, |t| t.spec().name.as_str()))
+    }
+
+    /// Writes the stage's line of the trace.
+    pub(crate) fn record(&mut self, stage: Stage, step: Step) -> Result<(), Stop> {
+        let now = Instant::now();
+        let nanos = now.duration_since(self.stamp).as_nanos() as u64;
+        self.stamp = now;
+        let (verdict, note, result) = match step {
+            Ok(Passed(verdict, note)) => (verdict, note, Ok(())),
+            Err(Stop::Fail(error)) => {
+                let note = Cow::Owned(format!("{}: {}", error.error_type, error.message));
+                (StageVerdict::Stopped, note, Err(Stop::Fail(error)))
+            }
+            Err(Stop::Suspend(request)) => {
+                let note = Cow::Owned(format!("waits for {}", request.id));
+                (StageVerdict::Suspended, note, Err(Stop::Suspend(request)))
+            }
+            Err(again @ Stop::Again(_)) => {
+                (StageVerdict::Changed, Cow::Borrowed("arguments edited"), Err(again))
+            }
+        };
+        self.trace.push(StageRecord { stage, verdict, note, nanos });
+        result
+    }
+
+    /// Time since the last stage does not belong to the next one.
+    pub(crate) fn restamp(&mut self) {
+        self.stamp = Instant::now();
+    }
+
+    pub(crate) fn tell(&self, kind: EventKind, fill: impl FnOnce(&mut Event)) {
+        self.engine().observers.tell(kind, || {
+            let mut event = Event {
+                kind,
+                call: self.call,
+                run: self.scope.run.as_ref().map(|run| run.id),
+                tool: self.tool.as_ref().map_or(&*self.asked, |t| t.spec().name.as_str()).to_owned(),
+                args: (!self.args.is_null()).then(|| Arc::clone(&self.args)),
+                context: Arc::clone(&self.scope.context),
+                attempt: self.attempts,
+                result: None,
+                error_type: None,
+                error: None,
+                duration: self.run_time,
+            };
+            fill(&mut event);
+            event
+        });
+    }
+
+    /// The record that the store keeps of the end.
+    pub(crate) fn call_record(&self, kind: OutcomeKind, error_type: Option<ErrorType>) -> CallRecord {
+        CallRecord {
+            call: self.call,
+            run: self.scope.run.as_ref().map(|run| run.id),
+            asked: self.asked.clone(),
+            tool: self.tool.as_ref().map(|tool| tool.spec().name.clone()),
+            outcome: kind,
+            error_type,
+            attempts: self.attempts,
+            run_nanos: self.run_time.as_nanos() as u64,
+            epoch: self.engine().epoch(),
+        }
+    }
+
+    /// The outcome, once the last stage has its line.
+    pub(crate) fn into_outcome(mut self, kind: OutcomeKind, result: Result<ModelResult, ToolError>) -> Outcome {
+        self.answered = true;
+        let assessed = self.assessment.as_ref();
+        let report = Report {
+            attempts: self.attempts,
+            run_nanos: self.run_time.as_nanos() as u64,
+            operation: self.tool.is_some().then(|| self.operation().to_owned()),
+            risk: assessed.map(|a| a.risk),
+            effect: assessed.map(|a| a.effect),
+            reach: assessed.map(|a| a.reach),
+            approved_by: self.approved_by.take(),
+            stages: std::mem::take(&mut self.trace),
+        };
+        Outcome {
+            call: self.call,
+            asked: std::mem::take(&mut self.asked),
+            tool: self.tool.as_ref().map(|tool| tool.spec().name.clone()),
+            kind,
+            result,
+            notes: std::mem::take(&mut self.notes),
+            report,
+        }
+    }
+
+    /// How a call that was dropped on its way ended, as far as anybody knows.
+    fn abandoned(&self) -> (OutcomeKind, ErrorType) {
+        let repeatable = self.assessment.as_ref().is_none_or(|a| a.effect.is_repeatable());
+        if self.started && !repeatable {
+            (OutcomeKind::Unknown, ErrorType::UnknownOutcome)
+        } else {
+            (OutcomeKind::Cancelled, ErrorType::Cancelled)
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
+        self.cancel.cancel();
+        let (kind, error_type) = self.abandoned();
+        let record = self.call_record(kind, Some(error_type));
+        let engine = Arc::clone(self.engine());
+        let mut settle = Box::pin(async move {
+            let _ = engine.calls.settle(record).await;
+        });
+        // Most stores are done at once; the others need a runtime, which is there as long as calls are.
+        if settle.as_mut().now_or_never().is_none()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(settle);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The gates of stage 7, one file each. Rules and taint join them here.
+
+mod permission;
+mod preset;
+
+pub use permission::{GrantedPermissions, PermissionGate};
+pub use preset::Preset;

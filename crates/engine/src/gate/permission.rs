@@ -1,0 +1,75 @@
+//! The host's permissions, asked before every call (seed 001, permission rules).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use toolcrib_core::{
+    Context, ErrorType, Gate, Permission, PermissionState, Permissions, Proposal, ReasonKind, Vote,
+};
+
+/// Denies what the host denies, asks for what nobody has decided.
+pub struct PermissionGate {
+    permissions: Arc<dyn Permissions>,
+}
+
+impl PermissionGate {
+    /// A gate over the host's permissions.
+    #[must_use]
+    pub fn new(permissions: Arc<dyn Permissions>) -> Self {
+        Self { permissions }
+    }
+}
+
+impl Gate for PermissionGate {
+    fn name(&self) -> &'static str {
+        "permission"
+    }
+
+    fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String> {
+        let mut undecided = Vec::new();
+        for permission in proposal.spec.permissions.iter().chain(proposal.extra_permissions) {
+            match self.permissions.state(permission, proposal.context) {
+                PermissionState::Granted => {}
+                PermissionState::Undecided => undecided.push(permission.to_string()),
+                PermissionState::Denied => return Ok(denied(permission, "")),
+                PermissionState::DeniedForGood => {
+                    return Ok(denied(permission, " It can only be granted in the settings."));
+                }
+            }
+        }
+        if undecided.is_empty() {
+            return Ok(Vote::Abstain);
+        }
+        let reason = format!("{} needs permission: {}", proposal.operation, undecided.join(", "));
+        Ok(Vote::Ask { kind: ReasonKind::Permission, reason })
+    }
+}
+
+/// The text of seed 001, with what the model should do.
+fn denied(permission: &Permission, hint: &str) -> Vote {
+    Vote::Deny {
+        error_type: ErrorType::PermissionDenied,
+        reason: format!("Permission {permission} was denied by the user.{hint} Do not try again without being asked to."),
+    }
+}
+
+/// Permissions that are set once: granted unless said otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct GrantedPermissions {
+    states: HashMap<Permission, PermissionState>,
+}
+
+impl GrantedPermissions {
+    /// The same with this state for one permission.
+    #[must_use]
+    pub fn with(mut self, permission: Permission, state: PermissionState) -> Self {
+        self.states.insert(permission, state);
+        self
+    }
+}
+
+impl Permissions for GrantedPermissions {
+    fn state(&self, permission: &Permission, _: &Context) -> PermissionState {
+        self.states.get(permission).copied().unwrap_or(PermissionState::Granted)
+    }
+}

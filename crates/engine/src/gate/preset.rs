@@ -1,0 +1,91 @@
+//! What happens at which risk when no rule speaks (DESIGN 9, Presets).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_core::{Effect, ErrorType, Proposal, ReasonKind, Risk, Tier, Vote};
+
+/// A preset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Safe and high run, critical asks.
+    Auto,
+    /// High and critical ask.
+    #[default]
+    AskRisky,
+    /// Everything but innate tools asks.
+    AskAll,
+    /// Only safe reads run; nothing asks.
+    Locked,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
+
+    /// Its name on command lines and in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::AskRisky => "ask-risky",
+            Self::AskAll => "ask-all",
+            Self::Locked => "locked",
+        }
+    }
+
+    /// Judges a call that no rule spoke about. `ask` is what the owner says of this tool.
+    #[must_use]
+    pub fn judge(self, proposal: &Proposal<'_>, ask: Option<bool>) -> Vote {
+        let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
+        let asks = match (self, ask) {
+            (Self::Locked, _) if harmless => false,
+            (Self::Locked, _) => return locked(proposal.operation),
+            (_, Some(true)) => true,
+            (_, Some(false)) if proposal.risk < Risk::Critical => false,
+            (Self::AskAll, _) => proposal.spec.tier != Tier::Innate,
+            (Self::AskRisky, _) => proposal.risk >= Risk::High,
+            (Self::Auto, _) => proposal.risk >= Risk::Critical,
+        };
+        if !asks {
+            return Vote::Abstain;
+        }
+        let risk = match proposal.risk {
+            Risk::Safe => "safe",
+            Risk::High => "high",
+            Risk::Critical => "critical",
+        };
+        Vote::Ask {
+            kind: ReasonKind::Risk,
+            reason: format!("{} has {risk} risk, and the preset {self} asks", proposal.operation),
+        }
+    }
+}
+
+fn locked(operation: &str) -> Vote {
+    Vote::Deny {
+        error_type: ErrorType::PolicyDenied,
+        reason: format!(
+            "{operation} is not allowed: only safe reads run while tools are locked. Do not retry it; answer with what you can read."
+        ),
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|preset| preset.as_str() == text)
+            .ok_or_else(|| format!("\"{text}\" is no preset; use auto, ask-risky, ask-all or locked"))
+    }
+}

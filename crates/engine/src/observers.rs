@@ -1,0 +1,82 @@
+//! Tells observers what happens, beside the calls and never in their way.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::sync::{mpsc, oneshot};
+use toolcrib_core::{Event, EventKind, Observer};
+
+/// Events that wait for slow observers; more are counted and dropped.
+const QUEUE: usize = 1024;
+/// Time that one observer has for one event before the next is told.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+enum Message {
+    Event(Box<Event>),
+    Flush(oneshot::Sender<()>),
+}
+
+/// All observers of an engine.
+#[derive(Default)]
+pub(crate) struct Observers {
+    list: Arc<[Arc<dyn Observer>]>,
+    queue: OnceLock<mpsc::Sender<Message>>,
+    lost: AtomicU64,
+}
+
+impl Observers {
+    pub(crate) fn new(list: Vec<Arc<dyn Observer>>) -> Self {
+        Self { list: list.into(), ..Self::default() }
+    }
+
+    /// Tells of an event, if anybody wants it; `event` is only built then.
+    pub(crate) fn tell(&self, kind: EventKind, event: impl FnOnce() -> Event) {
+        if !self.list.iter().any(|observer| observer.wants(kind)) {
+            return;
+        }
+        if self.queue().try_send(Message::Event(Box::new(event()))).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn queue(&self) -> &mpsc::Sender<Message> {
+        self.queue.get_or_init(|| {
+            let (sender, receiver) = mpsc::channel(QUEUE);
+            tokio::spawn(deliver(Arc::clone(&self.list), receiver));
+            sender
+        })
+    }
+
+    /// Waits until everything told so far was delivered.
+    pub(crate) async fn flush(&self) {
+        let Some(queue) = self.queue.get() else { return };
+        let (done, waiting) = oneshot::channel();
+        if queue.send(Message::Flush(done)).await.is_ok() {
+            let _ = waiting.await;
+        }
+    }
+
+    /// Events that nobody was told because the queue was full.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+async fn deliver(list: Arc<[Arc<dyn Observer>]>, mut queue: mpsc::Receiver<Message>) {
+    while let Some(message) = queue.recv().await {
+        match message {
+            Message::Event(event) => {
+                for observer in list.iter().filter(|o| o.wants(event.kind)) {
+                    let told = AssertUnwindSafe(async { observer.observe(&event).await });
+                    let _ = tokio::time::timeout(PATIENCE, told.catch_unwind()).await;
+                }
+            }
+            Message::Flush(done) => {
+                let _ = done.send(());
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The ordered list of stages. No logic of its own: each stage is a file of its name in `stage/`.
+
+use toolcrib_core::{Answer, OutcomeKind, Stage};
+
+use crate::flight::{InFlight, Stop};
+use crate::stage;
+use crate::stage::repeat::BatchVerdict;
+
+/// Stages 0 to 3: what is asked for.
+pub(crate) fn read(flight: &mut InFlight) -> Result<(), Stop> {
+    let step = stage::receive::run(flight);
+    flight.record(Stage::Receive, step)?;
+    let step = stage::switch::run(flight);
+    flight.record(Stage::Switch, step)?;
+    let step = stage::resolve::run(flight);
+    flight.record(Stage::Resolve, step)?;
+    let step = stage::decode::run(flight);
+    flight.record(Stage::Decode, step)
+}
+
+/// Stages 4 to 8: whether it may run.
+pub(crate) async fn judge(flight: &mut InFlight, batch: &BatchVerdict) -> Result<(), Stop> {
+    let step = stage::repeat::run(flight, batch);
+    flight.record(Stage::Repeat, step)?;
+    let step = stage::guard::run(flight).await;
+    flight.record(Stage::Guard, step)?;
+    let step = stage::assess::run(flight);
+    flight.record(Stage::Assess, step)?;
+    let step = stage::gates::run(flight);
+    flight.record(Stage::Gates, step)?;
+    let step = stage::budget::run(flight);
+    flight.record(Stage::Budget, step)
+}
+
+/// Stages 9 to 13: asking, waiting for its turn, running, and making the result fit for a model.
+pub(crate) async fn carry_out(flight: &mut InFlight) -> Result<(), Stop> {
+    let step = stage::approve::run(flight).await;
+    flight.record(Stage::Approve, step)?;
+    let step = stage::admit::run(flight).await;
+    flight.record(Stage::Admit, step)?;
+    let step = stage::intent::run(flight).await;
+    flight.record(Stage::Intent, step)?;
+    let step = stage::run::run(flight).await;
+    flight.record(Stage::Run, step)?;
+    let step = stage::shape::run(flight);
+    flight.record(Stage::Shape, step)
+}
+
+/// Stage 14: the one outcome; or the answer that the call waits for a person.
+pub(crate) async fn finish(mut flight: InFlight, end: Result<(), Stop>) -> Answer {
+    let result = match end {
+        Ok(()) => flight.shaped.take().ok_or_else(|| {
+            toolcrib_core::ToolError::execution("stage order broken: no result")
+        }),
+        Err(Stop::Fail(error)) => Err(error),
+        Err(Stop::Suspend(request)) => {
+            // Nothing ran: dropping the flight gives its budget back, and the store has the question.
+            flight.answered = true;
+            return Answer::Suspended(request);
+        }
+        Err(Stop::Again(_)) => Err(toolcrib_core::ToolError::execution(
+            "the arguments were edited more than once for one approval",
+        )),
+    };
+    let (kind, result) = stage::settle::run(&mut flight, result).await;
+    Answer::Done(Box::new(flight.into_outcome(kind, result)))
+}
+
+/// The outcome of a call, from its result.
+pub(crate) fn kind_of<T>(result: &Result<T, toolcrib_core::ToolError>) -> OutcomeKind {
+    match result {
+        Ok(_) => OutcomeKind::Succeeded,
+        Err(error) => error.error_type.outcome(),
+    }
+}

@@ -1,0 +1,297 @@
+//! The registry: sources that load and unload, unique names, switches, and the views that callers get.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use toolcrib_core::spec::SPEC_VERSION;
+use toolcrib_core::{
+    BoxFuture, Catalog, Entry, ErrorType, Source, Status, Tier, ToolError, ToolInfo, ToolName,
+    ToolSpec, View, ViewRequest,
+};
+
+use crate::args::Schema;
+use crate::settings::{EngineSettings, ToolSettings};
+use crate::view::{self, Seen};
+
+/// A tool with everything the pipeline needs to run it.
+pub(crate) struct Registered {
+    pub(crate) entry: Entry,
+    pub(crate) source: Arc<str>,
+    pub(crate) schema: Schema,
+    pub(crate) output_schema: Option<Schema>,
+    pub(crate) timeout: Duration,
+    /// What the owner says about asking.
+    pub(crate) ask: Option<bool>,
+    pub(crate) limit: Option<Arc<Semaphore>>,
+    pub(crate) source_limit: Option<Arc<Semaphore>>,
+    pub(crate) missing_config: Vec<String>,
+    definition_hash: OnceLock<String>,
+}
+
+impl Registered {
+    pub(crate) fn spec(&self) -> &Arc<ToolSpec> {
+        self.entry.spec()
+    }
+
+    /// Hash of the definition, computed when something is first bound to it.
+    pub(crate) fn definition_hash(&self) -> &str {
+        self.definition_hash.get_or_init(|| self.spec().definition_hash())
+    }
+}
+
+/// Everything that is switched or loaded.
+#[derive(Default)]
+pub(crate) struct State {
+    /// In order of loading.
+    pub(crate) sources: Vec<(Arc<str>, Vec<Arc<Registered>>)>,
+    pub(crate) toggles: HashMap<ToolName, bool>,
+    pub(crate) features_off: HashSet<String>,
+    pub(crate) sources_off: HashSet<String>,
+    pub(crate) tiers_off: HashSet<Tier>,
+}
+
+impl State {
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<Registered>> {
+        self.sources.iter().flat_map(|(_, tools)| tools)
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Registered>> {
+        self.tools().find(|tool| tool.spec().name.as_str() == name).or_else(|| {
+            self.tools().find(|tool| tool.spec().aliases.iter().any(|alias| alias == name))
+        })
+    }
+
+    /// Whether a person, or else the definition, has the tool on.
+    pub(crate) fn is_on(&self, spec: &ToolSpec) -> bool {
+        self.toggles.get(&spec.name).copied().unwrap_or(spec.default_enabled)
+    }
+}
+
+/// Several of them can stand side by side; nothing here is global.
+pub(crate) struct Registry {
+    pub(crate) state: RwLock<State>,
+    tools_enabled: AtomicBool,
+    generation: AtomicU64,
+    views: RwLock<HashMap<ViewRequest, Arc<Seen>, foldhash::fast::RandomState>>,
+    settings: Arc<EngineSettings>,
+}
+
+/// Views that are kept before the cache starts again.
+const CACHED_VIEWS: usize = 256;
+
+impl Registry {
+    pub(crate) fn new(settings: Arc<EngineSettings>) -> Self {
+        let state = State { features_off: settings.features_off.clone(), ..State::default() };
+        Self {
+            state: RwLock::new(state),
+            tools_enabled: AtomicBool::new(true),
+            generation: AtomicU64::new(1),
+            views: RwLock::default(),
+            settings,
+        }
+    }
+
+    pub(crate) fn tools_enabled(&self) -> bool {
+        self.tools_enabled.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes something; every view is made anew afterwards.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let result = change(&mut state);
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.views.write().unwrap_or_else(PoisonError::into_inner).clear();
+        result
+    }
+
+    /// The caller's tools, from the cache where nothing changed.
+    pub(crate) fn seen(&self, request: &ViewRequest) -> Arc<Seen> {
+        if let Some(seen) =
+            self.views.read().unwrap_or_else(PoisonError::into_inner).get(request)
+        {
+            return Arc::clone(seen);
+        }
+        // The state stays locked until the view is cached, so that no change slips in between.
+        let state = self.read();
+        let seen = Arc::new(view::resolve(&state, request));
+        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        if views.len() >= CACHED_VIEWS {
+            views.clear();
+        }
+        views.insert(request.clone(), Arc::clone(&seen));
+        seen
+    }
+
+    fn prepare(&self, source: &Arc<str>, entries: Vec<Entry>) -> Result<Vec<Arc<Registered>>, ToolError> {
+        let source_limit = self.settings.max_per_source.map(|n| Arc::new(Semaphore::new(n)));
+        let mut names = HashSet::new();
+        entries
+            .into_iter()
+            .map(|entry| {
+                let tool = self.registered(source, entry, source_limit.clone())?;
+                if !names.insert(tool.spec().name.clone()) {
+                    return Err(duplicate(tool.spec().name.as_str(), source, source));
+                }
+                Ok(Arc::new(tool))
+            })
+            .collect()
+    }
+
+    fn registered(
+        &self,
+        source: &Arc<str>,
+        entry: Entry,
+        source_limit: Option<Arc<Semaphore>>,
+    ) -> Result<Registered, ToolError> {
+        let spec = Arc::clone(entry.spec());
+        if spec.spec_version > SPEC_VERSION {
+            return Err(broken(&spec.name, &format!(
+                "it is written for version {} of tool definitions; this build reads version {SPEC_VERSION}",
+                spec.spec_version
+            )));
+        }
+        let schema = Schema::check(&spec.input_schema)
+            .map_err(|error| broken(&spec.name, &format!("input schema: {error}")))?;
+        let output_schema = spec
+            .output_schema
+            .as_ref()
+            .map(Schema::check)
+            .transpose()
+            .map_err(|error| broken(&spec.name, &format!("output schema: {error}")))?;
+        let default = ToolSettings::default();
+        let own = self.settings.tools.get(spec.name.as_str()).unwrap_or(&default);
+        let missing_config = spec
+            .config
+            .iter()
+            .filter(|key| key.required && own.config.get(&key.key).is_none_or(String::is_empty))
+            .map(|key| key.key.clone())
+            .collect();
+        Ok(Registered {
+            source: Arc::clone(source),
+            schema,
+            output_schema,
+            timeout: own.timeout.unwrap_or(spec.timeout),
+            ask: own.ask,
+            limit: own.max_concurrent.map(|n| Arc::new(Semaphore::new(n.max(1)))),
+            source_limit,
+            missing_config,
+            definition_hash: OnceLock::new(),
+            entry,
+        })
+    }
+}
+
+fn broken(name: &ToolName, what: &str) -> ToolError {
+    ToolError::new(ErrorType::ExecutionError, format!("Tool {name} cannot be registered: {what}"))
+}
+
+fn duplicate(name: &str, source: &str, other: &str) -> ToolError {
+    ToolError::new(
+        ErrorType::ExecutionError,
+        format!("Tool {name} of source \"{source}\" cannot be registered: source \"{other}\" already has a tool of this name or alias"),
+    )
+}
+
+impl Catalog for Registry {
+    fn view(&self, request: &Arc<ViewRequest>) -> Arc<View> {
+        Arc::clone(&self.seen(request).view)
+    }
+
+    fn infos(&self) -> Vec<ToolInfo> {
+        let state = self.read();
+        state
+            .tools()
+            .map(|tool| {
+                let spec = tool.spec();
+                let enabled = state.is_on(spec);
+                let status = if enabled { view::status(tool) } else { Status::Disabled };
+                ToolInfo {
+                    id: spec.name.clone(),
+                    title: spec.title.clone(),
+                    title_key: format!("tool.{}.title", spec.name),
+                    description: spec.description.clone(),
+                    description_key: format!("tool.{}.description", spec.name),
+                    source: tool.source.to_string(),
+                    tier: spec.tier,
+                    group: spec.group.clone(),
+                    status,
+                    enabled,
+                    controlled_by: spec.controlled_by.clone(),
+                }
+            })
+            .collect()
+    }
+
+    fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
+        self.change(|state| {
+            let Some(found) = state.find(tool) else {
+                return Err(ToolError::new(ErrorType::ToolNotFound, format!("There is no tool {tool}.")));
+            };
+            let spec = Arc::clone(found.spec());
+            if let Some(master) = &spec.controlled_by {
+                return Err(ToolError::new(
+                    ErrorType::ToolDisabled,
+                    format!("{} has no switch of its own: switch the feature \"{master}\" instead.", spec.name),
+                ));
+            }
+            state.toggles.insert(spec.name.clone(), enabled);
+            Ok(())
+        })
+    }
+
+    fn set_tools_enabled(&self, enabled: bool) {
+        self.tools_enabled.store(enabled, Ordering::Release);
+        self.change(|_| ());
+    }
+
+    fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>> {
+        Box::pin(async move {
+            let id: Arc<str> = source.id().into();
+            let tools = self.prepare(&id, source.load().await?)?;
+            self.change(|state| {
+                let taken: HashMap<&str, &str> = state
+                    .sources
+                    .iter()
+                    .filter(|(other, _)| *other != id)
+                    .flat_map(|(other, tools)| tools.iter().map(move |tool| (other, tool)))
+                    .flat_map(|(other, tool)| names(tool.spec()).map(move |name| (name, &**other)))
+                    .collect();
+                for name in tools.iter().flat_map(|tool| names(tool.spec())) {
+                    if let Some(other) = taken.get(name) {
+                        return Err(duplicate(name, &id, other));
+                    }
+                }
+                let count = tools.len();
+                match state.sources.iter_mut().find(|(other, _)| *other == id) {
+                    Some((_, old)) => *old = tools,
+                    None => state.sources.push((id, tools)),
+                }
+                Ok(count)
+            })
+        })
+    }
+
+    fn detach(&self, source: &str) -> bool {
+        self.change(|state| {
+            let before = state.sources.len();
+            state.sources.retain(|(id, _)| &**id != source);
+            state.sources.len() < before
+        })
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+}
+
+/// The name and the aliases of a tool.
+fn names(spec: &ToolSpec) -> impl Iterator<Item = &str> {
+    std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str))
+}

@@ -1,0 +1,66 @@
+//! Open runs: their budgets, their repeat guard, and the token that stops them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolcrib_core::{CancellationToken, ErrorType, RunId, RunSpec, RunUsage, ToolError};
+
+use crate::budget::Budget;
+use crate::repeat::RepeatGuard;
+
+/// One open run.
+pub(crate) struct Run {
+    pub(crate) id: RunId,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) repeats: Mutex<RepeatGuard>,
+}
+
+impl Run {
+    pub(crate) fn repeats(&self) -> std::sync::MutexGuard<'_, RepeatGuard> {
+        self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All open runs.
+#[derive(Default)]
+pub(crate) struct Runs {
+    open: Mutex<HashMap<RunId, Arc<Run>>>,
+}
+
+impl Runs {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Arc<Run>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn open(&self, spec: RunSpec) -> Result<RunId, ToolError> {
+        let mut open = self.lock();
+        let parent = match spec.parent {
+            Some(id) => Some(open.get(&id).cloned().ok_or_else(|| not_open(id))?),
+            None => None,
+        };
+        let id = RunId::fresh();
+        let run = Run {
+            id,
+            budget: Arc::new(Budget::new(spec.limits, parent.as_ref().map(|p| Arc::clone(&p.budget)))),
+            cancel: parent.map_or_else(CancellationToken::new, |p| p.cancel.child_token()),
+            repeats: Mutex::default(),
+        };
+        open.insert(id, Arc::new(run));
+        Ok(id)
+    }
+
+    pub(crate) fn get(&self, id: RunId) -> Option<Arc<Run>> {
+        self.lock().get(&id).cloned()
+    }
+
+    pub(crate) fn close(&self, id: RunId) -> Option<RunUsage> {
+        let run = self.lock().remove(&id)?;
+        run.cancel.cancel();
+        Some(run.budget.usage())
+    }
+}
+
+pub(crate) fn not_open(id: RunId) -> ToolError {
+    ToolError::new(ErrorType::ExecutionError, format!("The run {id} is not open."))
+}

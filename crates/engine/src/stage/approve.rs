@@ -1,0 +1,312 @@
+//! Stage 9: a person decides, unless a grant answers. The question is stored before it is shown; the decision is good for exactly what
+//! was shown.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+use toolcrib_core::grant::GrantQuery;
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::store::Waiting;
+use toolcrib_core::{
+    Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallRecord, Context, Decision,
+    DecisionRecord, ErrorType, EventKind, Grant, GrantId, GrantScope, OutcomeKind, RawArgs, StoreError,
+};
+
+use crate::batch;
+use crate::engine::Inner;
+use crate::flight::{InFlight, Passed, Step, Stop, fail};
+
+/// A decision that a call enters again with.
+pub(crate) struct Resumed {
+    pub(crate) request: ApprovalRequest,
+    pub(crate) record: DecisionRecord,
+}
+
+impl Resumed {
+    /// The arguments to run with: the person's, or those that were shown.
+    pub(crate) fn args(&self) -> RawArgs {
+        match &self.record.decision {
+            Decision::Edit { args } => RawArgs::Value(args.clone()),
+            _ => RawArgs::Value(self.request.args.clone()),
+        }
+    }
+}
+
+pub(crate) async fn run(flight: &mut InFlight) -> Step {
+    if let Some(resumed) = flight.resumed.take() {
+        return decided_before(flight, &resumed);
+    }
+    if flight.asks.is_empty() {
+        return Ok(Passed::SKIPPED);
+    }
+    let open = unanswered(flight).await?;
+    if open.is_empty() {
+        return Ok(Passed::noting("a grant answers"));
+    }
+    let Some(approver) = flight.engine().approver.clone() else {
+        return nobody(flight);
+    };
+    let request = question(flight, open)?;
+    store(flight, &request).await?;
+    flight.tell(EventKind::ApprovalRequired, |_| ());
+    let wait = flight.engine().settings.approval_timeout;
+    let asked = AssertUnwindSafe(async { approver.ask(&request).await }).catch_unwind();
+    let asked = tokio::select! {
+        asked = within(wait, asked) => asked,
+        () = flight.cancel.cancelled() => {
+            return fail(ErrorType::Cancelled, "The call was stopped while it waited for approval; it was not run.");
+        }
+    };
+    match asked {
+        Some(Ok(Asked::Decided { decision, by })) => decided_now(flight, request, decision, by).await,
+        Some(Ok(Asked::Later)) => Err(Stop::Suspend(Box::new(request))),
+        Some(Ok(Asked::Nobody)) => nobody(flight),
+        Some(Err(_)) => fail(
+            ErrorType::ApprovalDenied,
+            format!("{} could not be approved: asking failed. Do not retry it.", flight.operation()),
+        ),
+        None => expired(flight),
+    }
+}
+
+async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+/// The reasons that no grant answers. A store that cannot be read answers nothing.
+async fn unanswered(flight: &InFlight) -> Result<Vec<AskReason>, Stop> {
+    let tool = flight.tool()?;
+    let context: &Context = &flight.scope.context;
+    let query = GrantQuery {
+        owner: &context.owner,
+        operation: flight.operation(),
+        definition_hash: tool.definition_hash(),
+        run: flight.scope.run.as_ref().map(|run| run.id),
+        conversation: &context.conversation,
+        now_ms: flight.engine().clock.now_ms(),
+    };
+    let mut open = Vec::new();
+    for ask in &flight.asks {
+        let grant = flight.engine().grants.find(query, ask.kind).await;
+        if !matches!(grant, Ok(Some(_))) {
+            open.push(ask.clone());
+        }
+    }
+    Ok(open)
+}
+
+fn question(flight: &InFlight, reasons: Vec<AskReason>) -> Result<ApprovalRequest, Stop> {
+    let tool = flight.tool()?;
+    let assessed = flight.assessed()?;
+    let now = flight.engine().clock.now_ms();
+    let run = flight.scope.run.as_ref().map(|run| run.id);
+    let wait = flight.engine().settings.approval_timeout;
+    Ok(ApprovalRequest {
+        id: ApprovalId::fresh(),
+        call: flight.call,
+        run,
+        tool: tool.spec().name.clone(),
+        operation: flight.operation().to_owned(),
+        args: Value::clone(&flight.args),
+        risk: assessed.risk,
+        effect: assessed.effect,
+        reach: assessed.reach,
+        summary: assessed.summary.clone().unwrap_or_else(|| tool.spec().title.clone()),
+        reasons,
+        origin: flight.scope.origin,
+        context: Context::clone(&flight.scope.context),
+        definition_hash: tool.definition_hash().to_owned(),
+        binding: ApprovalRequest::binding_of(tool.definition_hash(), &flight.args, run),
+        requested_at: now,
+        expires_at: wait.map(|wait| now.saturating_add(wait.as_millis() as i64)),
+    })
+}
+
+/// No stored question, no asking: a card that nobody can find again would hold the call for ever.
+async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop> {
+    let call = Call {
+        id: flight.call,
+        name: flight.asked.clone(),
+        args: RawArgs::Value(request.args.clone()),
+    };
+    let batch = Batch {
+        run: request.run,
+        origin: flight.scope.origin,
+        context: Arc::clone(&flight.scope.context),
+        view: Arc::clone(&flight.scope.view),
+        calls: vec![call],
+    };
+    let waiting = Waiting { request: request.clone(), batch };
+    match flight.engine().approvals.ask(waiting).await {
+        Ok(()) => Ok(()),
+        Err(error) => fail(
+            ErrorType::ApprovalDenied,
+            format!("{} needs approval, but the question could not be stored ({error}); it was not run.", request.operation),
+        ),
+    }
+}
+
+async fn decided_now(
+    flight: &mut InFlight,
+    request: ApprovalRequest,
+    decision: Decision,
+    by: String,
+) -> Step {
+    let record = DecisionRecord { decision, decided_by: by, decided_at: flight.engine().clock.now_ms() };
+    let engine = Arc::clone(flight.engine());
+    let record = match engine.approvals.decide(request.id, record.clone()).await {
+        Ok(Ok(())) => record,
+        // Somebody else was faster, on another surface: their decision stands.
+        Ok(Err(first)) => first,
+        Err(error) => {
+            return fail(ErrorType::ApprovalDenied, format!("The decision could not be stored ({error}); the call was not run."));
+        }
+    };
+    remember(&engine, &request, &record).await;
+    apply(flight, Resumed { request, record })
+}
+
+/// In this very pipeline the arguments are those that were shown; only edited ones have to enter again.
+fn apply(flight: &mut InFlight, resumed: Resumed) -> Step {
+    flight.tell(EventKind::ApprovalDecided, |_| ());
+    match &resumed.record.decision {
+        Decision::Edit { .. } => Err(Stop::Again(Box::new(resumed))),
+        _ => verdict(flight, &resumed),
+    }
+}
+
+/// A call that enters again: its decision counts only for what was shown, or for what the person wrote instead.
+fn decided_before(flight: &mut InFlight, resumed: &Resumed) -> Step {
+    let tool = flight.tool()?;
+    if tool.definition_hash() != resumed.request.definition_hash {
+        return fail(
+            ErrorType::ApprovalDenied,
+            format!("{} has changed since it was approved, so it was not run. Call it again to ask anew.", flight.asked),
+        );
+    }
+    let now = ApprovalRequest::binding_of(tool.definition_hash(), &flight.args, resumed.request.run);
+    let edited = matches!(resumed.record.decision, Decision::Edit { .. });
+    if !edited && now != resumed.request.binding {
+        return fail(
+            ErrorType::ApprovalDenied,
+            "The arguments are not those that were approved, so the call was not run.",
+        );
+    }
+    if edited {
+        flight.notes.push("The user changed the arguments before approving.".to_owned());
+    }
+    verdict(flight, resumed)
+}
+
+fn verdict(flight: &mut InFlight, resumed: &Resumed) -> Step {
+    let by = &resumed.record.decided_by;
+    match &resumed.record.decision {
+        Decision::Approve { .. } | Decision::Edit { .. } => {
+            flight.approved_by = Some(by.clone());
+            Ok(Passed::noting(format!("approved by {by}")))
+        }
+        Decision::Deny { note } => {
+            let because = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            let operation = flight.operation().to_owned();
+            fail(ErrorType::ApprovalDenied, format!("The {operation} action was denied by the user{because}. Do not retry it."))
+        }
+        Decision::Skip => {
+            let operation = flight.operation().to_owned();
+            fail(ErrorType::ApprovalDenied, format!("The {operation} action was skipped by the user and not run. Go on without it."))
+        }
+    }
+}
+
+fn nobody(flight: &InFlight) -> Step {
+    let reasons: Vec<&str> = flight.asks.iter().map(|ask| ask.text.as_str()).collect();
+    fail(
+        ErrorType::ApprovalDenied,
+        format!(
+            "The {} action needs approval and nobody can be asked here ({}). Do not retry it; say what you would have done.",
+            flight.operation(),
+            reasons.join("; ")
+        ),
+    )
+}
+
+fn expired(flight: &InFlight) -> Step {
+    fail(
+        ErrorType::ApprovalExpired,
+        format!("Nobody answered in time whether {} may run; it was not run. Ask the user before you try again.", flight.operation()),
+    )
+}
+
+/// A decision with a scope becomes a grant for the reasons it was given for; taint is never among them (DESIGN 9, Approvals).
+async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRecord) {
+    let Decision::Approve { scope } = record.decision else { return };
+    if scope == GrantScope::Once {
+        return;
+    }
+    let grant = Grant {
+        id: GrantId::fresh(),
+        owner: request.context.owner.clone(),
+        operation: request.operation.clone(),
+        definition_hash: request.definition_hash.clone(),
+        reasons: request
+            .reasons
+            .iter()
+            .map(|reason| reason.kind)
+            .filter(|kind| *kind != toolcrib_core::ReasonKind::Taint)
+            .collect(),
+        scope,
+        run: request.run,
+        conversation: Some(request.context.conversation.clone()),
+        created_by: record.decided_by.clone(),
+        created_at: record.decided_at,
+        expires_at: None,
+    };
+    // A grant that cannot be kept only means that the next call asks again.
+    let _ = engine.grants.add(grant).await;
+}
+
+/// The one outcome of a call that nobody decided about in time. A second late decision finds it settled already, which is right.
+async fn settle_expired(engine: &Inner, waiting: &Waiting) {
+    let request = &waiting.request;
+    let record = CallRecord {
+        call: request.call,
+        run: request.run,
+        asked: request.tool.to_string(),
+        tool: Some(request.tool.clone()),
+        outcome: OutcomeKind::Expired,
+        error_type: Some(ErrorType::ApprovalExpired),
+        attempts: 0,
+        run_nanos: 0,
+        epoch: engine.epoch(),
+    };
+    let _ = engine.calls.settle(record).await;
+}
+
+/// Decides about a suspended call and goes on with it.
+pub(crate) async fn decide(
+    engine: Arc<Inner>,
+    id: ApprovalId,
+    record: DecisionRecord,
+) -> Result<Answer, DecideError> {
+    let store = |error: StoreError| DecideError::Store(error.to_string());
+    let (waiting, _) = engine.approvals.get(id).await.map_err(store)?.ok_or(DecideError::NotFound)?;
+    if waiting.request.expires_at.is_some_and(|end| record.decided_at >= end) {
+        settle_expired(&engine, &waiting).await;
+        return Err(DecideError::Expired);
+    }
+    if let Err(first) = engine.approvals.decide(id, record.clone()).await.map_err(store)? {
+        return Err(DecideError::AlreadyDecided(Box::new(first)));
+    }
+    remember(&engine, &waiting.request, &record).await;
+    let resumed = Resumed { request: waiting.request, record };
+    let mut batch = waiting.batch;
+    if let Some(call) = batch.calls.first_mut() {
+        call.args = resumed.args();
+    }
+    batch::resume(engine, batch, resumed).await.ok_or(DecideError::NotFound)
+}

@@ -1,0 +1,47 @@
+//! Stage 3: arguments become one checked object; every repair is reported to the model.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_core::{ErrorType, RawArgs, ToolError};
+
+use crate::args::{self, Decoded, Limits};
+use crate::flight::{InFlight, Passed, Step, Stop, fail};
+
+pub(crate) fn run(flight: &mut InFlight) -> Step {
+    let tool = Arc::clone(flight.tool()?);
+    let decoded = match std::mem::replace(&mut flight.raw, RawArgs::Text(String::new())) {
+        RawArgs::Broken(how) => return fail(ErrorType::ValidationError, how),
+        RawArgs::Text(text) => args::decode(text, &tool.schema, &Limits::DEFAULT),
+        RawArgs::Value(value) => args::decode_value(value, &tool.schema, &Limits::DEFAULT),
+    };
+    accept(flight, decoded)
+}
+
+/// Validates arguments that were decoded before and rewritten since.
+pub(crate) fn again(flight: &mut InFlight, rewritten: Value) -> Step {
+    let tool = Arc::clone(flight.tool()?);
+    let decoded = args::decode_value(rewritten, &tool.schema, &Limits::DEFAULT);
+    accept(flight, decoded)
+}
+
+fn accept(flight: &mut InFlight, decoded: Decoded) -> Step {
+    match decoded {
+        Decoded::Ok { value, warnings } => {
+            flight.args = Arc::new(value);
+            flight.notes.extend(warnings);
+            Ok(Passed::PLAIN)
+        }
+        Decoded::Repaired { value, changes, warnings } => {
+            flight.args = Arc::new(value);
+            let texts: Vec<String> = changes.into_iter().map(|change| change.note).collect();
+            let note = texts.join("; ");
+            flight.notes.extend(texts);
+            flight.notes.extend(warnings);
+            Ok(Passed::changed(note))
+        }
+        Decoded::ValidationError { message } | Decoded::ParseError { message } => {
+            Err(Stop::Fail(ToolError::new(ErrorType::ValidationError, message)))
+        }
+    }
+}

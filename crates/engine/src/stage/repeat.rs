@@ -1,0 +1,84 @@
+//! Stage 4: the same calls again and again are not run. The guard looks at whole batches of a run; calls of a chain are exempt (DESIGN 9).
+
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::sync::OnceLock;
+
+use foldhash::fast::FixedState;
+use toolcrib_core::{ErrorType, Origin, RawArgs, canonical};
+
+use crate::flight::{InFlight, Passed, Scope, Step, fail};
+use crate::repeat::Repeat;
+
+/// What the guard says of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct BatchVerdict {
+    repeat: Option<Repeat>,
+}
+
+/// One hash function for the life of the process; its values are never stored.
+fn hasher() -> &'static FixedState {
+    static STATE: OnceLock<FixedState> = OnceLock::new();
+    STATE.get_or_init(|| FixedState::with_seed(fastrand::u64(..)))
+}
+
+/// Shows a batch to its run's guard.
+pub(crate) fn judge<'a>(
+    scope: &Scope,
+    flights: impl Iterator<Item = &'a InFlight>,
+) -> BatchVerdict {
+    let Some(run) = scope.run.as_ref().filter(|_| scope.origin != Origin::Chain) else {
+        return BatchVerdict::default();
+    };
+    let mut signature = hasher().build_hasher();
+    let mut tools = Vec::new();
+    for flight in flights.filter(|flight| !polls(flight)) {
+        tools.push(name_hash(flight));
+        name_hash(flight).hash(&mut signature);
+        canonical::fast_hash(&flight.args, hasher()).hash(&mut signature);
+        if let RawArgs::Text(text) = &flight.raw {
+            text.hash(&mut signature);
+        }
+    }
+    if tools.is_empty() {
+        return BatchVerdict::default();
+    }
+    BatchVerdict { repeat: run.repeats().check(signature.finish(), &tools) }
+}
+
+fn polls(flight: &InFlight) -> bool {
+    flight.tool.as_ref().is_some_and(|tool| tool.spec().polling)
+}
+
+fn name_hash(flight: &InFlight) -> u64 {
+    let name = flight.tool.as_ref().map_or(&*flight.asked, |tool| tool.spec().name.as_str());
+    hasher().hash_one(name)
+}
+
+pub(crate) fn run(flight: &InFlight, batch: &BatchVerdict) -> Step {
+    let Some(repeat) = &batch.repeat else { return Ok(Passed::PLAIN) };
+    if polls(flight) {
+        return Ok(Passed::noting("polls, so it may repeat"));
+    }
+    let what = match repeat {
+        Repeat::Same => "You have made the same calls three times in a row".to_owned(),
+        Repeat::Cycle(n) => format!("You are going round in a circle of {n} steps"),
+        Repeat::Error => format!("{} has failed three times with the same error", flight.asked),
+    };
+    fail(
+        ErrorType::RepeatedCall,
+        format!("{what}; the call was not run. Answer with what you have, or do something else."),
+    )
+}
+
+/// Tells the guard how a call ended.
+pub(crate) fn ended(flight: &InFlight, error: Option<&toolcrib_core::ToolError>) {
+    let Some(run) = flight.scope.run.as_ref().filter(|_| flight.scope.origin != Origin::Chain)
+    else {
+        return;
+    };
+    if polls(flight) || error.is_some_and(|e| e.error_type == ErrorType::RepeatedCall) {
+        return;
+    }
+    let error = error.map(|e| hasher().hash_one((e.error_type, &e.message)));
+    run.repeats().ended(name_hash(flight), error);
+}

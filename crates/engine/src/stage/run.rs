@@ -1,0 +1,125 @@
+//! Stage 12: the attempts. A panic is caught in place, a timeout or a stop reaches the tool's children through the token, and a failed
+//! attempt is tried again only if effect and error allow it.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use toolcrib_core::{
+    CallCtx, Effect, ErrorType, EventKind, Handler, ToolError, ToolOutput, defaults,
+};
+
+use crate::flight::{InFlight, Passed, Step, Stop, fail};
+
+/// Characters of a panic's own words that are passed on.
+const PANIC_CHARS: usize = 200;
+
+pub(crate) async fn run(flight: &mut InFlight) -> Step {
+    let tool = Arc::clone(flight.tool()?);
+    let Some(handler) = tool.entry.handler() else {
+        return fail(ErrorType::ToolNotAvailable, "This tool is not run here.");
+    };
+    let effect = flight.assessed()?.effect;
+    let attempts = if effect.is_repeatable() { tool.spec().attempts.max(1) } else { 1 };
+    loop {
+        flight.attempts += 1;
+        flight.tell(EventKind::BeforeTool, |_| ());
+        let begun = Instant::now();
+        let result = attempt(flight, &**handler, tool.timeout, effect).await;
+        flight.run_time += begun.elapsed();
+        let error = match result {
+            Ok(output) => {
+                flight.output = Some(output);
+                return Ok(after_retries(flight.attempts));
+            }
+            Err(error) => error,
+        };
+        if error.error_type == ErrorType::Timeout {
+            flight.tell(EventKind::Timeout, |event| event.error = Some(error.message.clone()));
+        }
+        if flight.attempts >= attempts || !error.is_transient() || !wait(flight, &error).await {
+            return Err(Stop::Fail(error));
+        }
+    }
+}
+
+fn after_retries(attempts: u32) -> Passed {
+    if attempts == 1 { Passed::PLAIN } else { Passed::noting(format!("attempt {attempts}")) }
+}
+
+async fn attempt(
+    flight: &InFlight,
+    handler: &dyn Handler,
+    timeout: Duration,
+    effect: Effect,
+) -> Result<ToolOutput, ToolError> {
+    let cancel = flight.cancel.child_token();
+    // Whatever ends this attempt, what it started ends with it.
+    let _ends = cancel.clone().drop_guard();
+    let ctx = CallCtx {
+        call: flight.call,
+        run: flight.scope.run.as_ref().map(|run| run.id),
+        context: Arc::clone(&flight.scope.context),
+        attempt: flight.attempts,
+        cancel,
+        deadline: Instant::now() + timeout,
+        streams: Arc::clone(&flight.engine().streams) as _,
+    };
+    let call = AssertUnwindSafe(async { handler.call(&ctx, &flight.args).await }).catch_unwind();
+    tokio::select! {
+        // In this order: a tool that is done is done, whatever else happened meanwhile.
+        biased;
+        ended = tokio::time::timeout(timeout, call) => match ended {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => Err(crashed(flight, &*panic)),
+            Err(_) => Err(timed_out(timeout, effect)),
+        },
+        () = flight.cancel.cancelled() => Err(stopped(effect)),
+    }
+}
+
+/// Seed 001's text, and for a tool that changes something the warning that it may have done so.
+fn timed_out(timeout: Duration, effect: Effect) -> ToolError {
+    let seconds = timeout.as_secs_f64();
+    let text = format!("Tool execution timed out after {seconds}s");
+    ToolError::new(ErrorType::Timeout, with_doubt(text, effect))
+}
+
+fn stopped(effect: Effect) -> ToolError {
+    ToolError::new(ErrorType::Cancelled, with_doubt("The call was stopped".to_owned(), effect))
+}
+
+fn with_doubt(text: String, effect: Effect) -> String {
+    if effect.is_repeatable() {
+        return text;
+    }
+    format!("{text}. Whether it took effect is unknown: check before you call it again.")
+}
+
+fn crashed(flight: &InFlight, panic: &(dyn Any + Send)) -> ToolError {
+    let words = panic
+        .downcast_ref::<&str>()
+        .map(|words| (*words).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    let words: String = words.chars().take(PANIC_CHARS).collect();
+    let text = format!("Tool {} crashed: {words}. This is a fault of the tool, not of the arguments.", flight.asked);
+    ToolError::new(ErrorType::Crashed, text)
+}
+
+/// Waits `1.5^n` seconds and a little (SPEC 3.2) before attempt n + 1; `false` = stopped meanwhile, or tools were switched off.
+async fn wait(flight: &InFlight, error: &ToolError) -> bool {
+    flight.tell(EventKind::Retry, |event| {
+        event.error_type = Some(error.error_type);
+        event.error = Some(error.message.clone());
+    });
+    let seconds = defaults::RETRY_BASE.powf(f64::from(flight.attempts))
+        + fastrand::f64() * defaults::RETRY_JITTER;
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+        () = flight.cancel.cancelled() => return false,
+    }
+    flight.engine().registry.tools_enabled()
+}

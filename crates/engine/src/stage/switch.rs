@@ -1,0 +1,33 @@
+//! Stage 1: the kill switch, and the switches of sources and tiers.
+
+use toolcrib_core::{ErrorType, EventKind};
+
+use crate::flight::{InFlight, Passed, Step, fail};
+
+pub(crate) fn run(flight: &mut InFlight) -> Step {
+    if !flight.engine().registry.tools_enabled() {
+        flight.tell(EventKind::ToolsDisabled, |_| ());
+        return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
+    }
+    if let Some(what) = switched_off(flight) {
+        flight.tell(EventKind::ToolsDisabled, |_| ());
+        return fail(
+            ErrorType::ToolsDisabled,
+            format!("Tools are disabled for {what}. Do not call {} again.", flight.asked),
+        );
+    }
+    Ok(Passed::PLAIN)
+}
+
+/// The source or tier of this tool, when it is switched off.
+fn switched_off(flight: &InFlight) -> Option<String> {
+    let state = flight.engine().registry.read();
+    if state.sources_off.is_empty() && state.tiers_off.is_empty() {
+        return None;
+    }
+    let tool = state.find(&flight.asked)?;
+    if state.sources_off.contains(&*tool.source) {
+        return Some(format!("the source \"{}\"", tool.source));
+    }
+    state.tiers_off.contains(&tool.spec().tier).then(|| "this kind of tool".to_owned())
+}

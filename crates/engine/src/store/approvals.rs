@@ -1,0 +1,74 @@
+//! Questions to people, in memory.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use toolcrib_core::store::Waiting;
+use toolcrib_core::{
+    ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, DecisionRecord, StoreError,
+};
+
+/// Decided questions that are remembered, so that a second decision still gets the first.
+const KEPT: usize = 10_000;
+
+type Rows = BTreeMap<ApprovalId, (Waiting, Option<DecisionRecord>)>;
+
+/// An [`ApprovalStore`] that lives as long as the process. Ids are ordered by time, so the map is too.
+#[derive(Default)]
+pub struct MemoryApprovals {
+    rows: Mutex<Rows>,
+}
+
+impl MemoryApprovals {
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ApprovalStore for MemoryApprovals {
+    fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>> {
+        let mut rows = self.lock();
+        if rows.len() >= KEPT
+            && let Some(oldest) = rows.iter().find(|(_, (_, d))| d.is_some()).map(|(id, _)| *id)
+        {
+            rows.remove(&oldest);
+        }
+        let id = waiting.request.id;
+        let result = match rows.insert(id, (waiting, None)) {
+            None => Ok(()),
+            Some(_) => Err(StoreError::Conflict(id.to_string())),
+        };
+        Box::pin(ready(result))
+    }
+
+    fn get(
+        &self,
+        id: ApprovalId,
+    ) -> BoxFuture<'_, Result<Option<(Waiting, Option<DecisionRecord>)>, StoreError>> {
+        Box::pin(ready(Ok(self.lock().get(&id).cloned())))
+    }
+
+    fn decide(
+        &self,
+        id: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>> {
+        let result = match self.lock().get_mut(&id) {
+            None => Err(StoreError::Missing(id.to_string())),
+            Some((_, Some(first))) => Ok(Err(first.clone())),
+            Some((_, slot)) => {
+                *slot = Some(decision);
+                Ok(Ok(()))
+            }
+        };
+        Box::pin(ready(result))
+    }
+
+    fn pending(&self) -> BoxFuture<'_, Result<Vec<ApprovalRequest>, StoreError>> {
+        let rows = self.lock();
+        let pending =
+            rows.values().filter(|(_, d)| d.is_none()).map(|(w, _)| w.request.clone()).collect();
+        Box::pin(ready(Ok(pending)))
+    }
+}

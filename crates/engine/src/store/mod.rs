@@ -1,0 +1,11 @@
+//! The in-memory stores, and artifacts as files.
+
+mod approvals;
+mod artifacts;
+mod calls;
+mod grants;
+
+pub use approvals::MemoryApprovals;
+pub use artifacts::{FileArtifacts, MemoryArtifacts};
+pub use calls::MemoryCalls;
+pub use grants::MemoryGrants;

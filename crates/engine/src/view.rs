@@ -1,0 +1,121 @@
+//! Which tools a caller sees: one function that says yes, or why not, for every tool (SPEC 6.2, Gates).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use toolcrib_core::{Entry, Excluded, Exclusion, Status, ToolName, View, ViewRequest};
+
+use crate::pattern;
+use crate::registry::{Registered, State};
+
+/// A resolved view, with what the pipeline needs of each tool.
+pub(crate) struct Seen {
+    pub(crate) view: Arc<View>,
+    names: HashMap<String, Arc<Registered>, foldhash::fast::RandomState>,
+    excluded: HashMap<ToolName, Exclusion>,
+}
+
+impl Seen {
+    /// The tool of this name or alias, remote spellings included.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Registered>> {
+        self.names.get(name).or_else(|| self.names.get(&remote_spelling(name)?))
+    }
+
+    /// Why a tool is not in the view.
+    pub(crate) fn exclusion(&self, name: &ToolName) -> Option<&Exclusion> {
+        self.excluded.get(name)
+    }
+}
+
+/// `mcp:s.t` and `mcp__s__t` mean `s__t` (DESIGN 9, Remote names).
+pub(crate) fn remote_spelling(name: &str) -> Option<String> {
+    if let Some(rest) = name.strip_prefix("mcp__") {
+        return Some(rest.to_owned());
+    }
+    let (server, tool) = name.strip_prefix("mcp:")?.split_once('.')?;
+    Some(format!("{server}__{tool}"))
+}
+
+/// Whether a tool could be used if it were switched on.
+pub(crate) fn status(tool: &Registered) -> Status {
+    if !tool.missing_config.is_empty() {
+        Status::Available { missing: tool.missing_config.clone() }
+    } else if tool.spec().config.is_empty() {
+        Status::System
+    } else {
+        Status::Connected
+    }
+}
+
+pub(crate) fn resolve(state: &State, request: &ViewRequest) -> Seen {
+    let mut tools: Vec<Arc<Registered>> = Vec::new();
+    let mut excluded = Vec::new();
+    for tool in state.tools() {
+        match exclusion(state, request, tool) {
+            None => tools.push(Arc::clone(tool)),
+            Some(reason) => excluded.push(Excluded { name: tool.spec().name.clone(), reason }),
+        }
+    }
+    // Innate first, then as loaded: a stable order keeps the provider's prompt cache warm (SPEC 6.2).
+    tools.sort_by_key(|tool| tool.spec().tier);
+    let mut names = HashMap::default();
+    for tool in &tools {
+        for alias in &tool.spec().aliases {
+            names.entry(alias.clone()).or_insert_with(|| Arc::clone(tool));
+        }
+    }
+    for tool in &tools {
+        names.insert(tool.spec().name.as_str().to_owned(), Arc::clone(tool));
+    }
+    let entries = tools.iter().map(|tool| tool.entry.clone()).collect();
+    let reasons = excluded.iter().map(|e| (e.name.clone(), e.reason.clone())).collect();
+    Seen { view: Arc::new(View::new(entries, excluded)), names, excluded: reasons }
+}
+
+fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<Exclusion> {
+    let spec = tool.spec();
+    if state.sources_off.contains(&*tool.source) {
+        return Some(Exclusion::SourceOff { source: tool.source.to_string() });
+    }
+    if state.tiers_off.contains(&spec.tier) {
+        return Some(Exclusion::TierOff { tier: spec.tier });
+    }
+    if let Some(feature) = &spec.controlled_by
+        && (state.features_off.contains(feature) || request.features_off.contains(feature))
+    {
+        return Some(Exclusion::FeatureOff { feature: feature.clone() });
+    }
+    if !state.is_on(spec) {
+        return Some(Exclusion::Disabled);
+    }
+    if !listed(request.agent.as_deref(), tool) {
+        return Some(Exclusion::Agent);
+    }
+    // An empty list of a skill means no limit (DESIGN 9, Agents and skills).
+    if !listed(request.skill.as_deref().filter(|list| !list.is_empty()), tool) {
+        return Some(Exclusion::Skill);
+    }
+    let status = status(tool);
+    if !matches!(status, Status::System | Status::Connected) {
+        return Some(Exclusion::NotReady { status });
+    }
+    if !has_provider(&tool.entry, &request.model.provider) {
+        return Some(Exclusion::Provider);
+    }
+    if request.model.allow.as_ref().is_some_and(|allow| !listed(Some(allow), tool)) {
+        return Some(Exclusion::Model);
+    }
+    None
+}
+
+fn listed(list: Option<&[String]>, tool: &Registered) -> bool {
+    list.is_none_or(|items| items.iter().any(|item| pattern::matches(item, tool)))
+}
+
+/// A tool that a provider declares exists only for models of that provider.
+fn has_provider(entry: &Entry, provider: &str) -> bool {
+    match entry {
+        Entry::Local(_) => true,
+        _ => entry.providers().iter().any(|p| p.provider == provider),
+    }
+}

@@ -1,0 +1,228 @@
+//! Stage 9 through the door: people decide, grants remember, nobody means no.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::{
+    Answer, ApprovalRequest, Asked, Batch, Call, Clock, Decision, DecisionRecord, ErrorType,
+    GrantScope, Invoker as _, Origin, OutcomeKind, Risk, RunSpec,
+};
+use toolcrib_engine::{Engine, EngineSettings};
+use toolcrib_testkit::{FakeClock, ScriptedApprover, ScriptedTool, source_of};
+
+use crate::support::{call, call_in, engine, failure};
+
+fn risky() -> Arc<ScriptedTool> {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    Arc::new(ScriptedTool::new("risky").takes(schema).spec(|s| s.risk = Risk::High))
+}
+
+fn by_ann(decision: Decision) -> DecisionRecord {
+    DecisionRecord { decision, decided_by: "ann".into(), decided_at: 1_000 }
+}
+
+const ONCE: Decision = Decision::Approve { scope: GrantScope::Once };
+
+#[tokio::test]
+async fn decisions_and_what_the_model_reads() {
+    let cases: [(Asked, Option<(OutcomeKind, ErrorType, &str)>); 5] = [
+        (Asked::Decided { decision: ONCE, by: "ann".into() }, None),
+        (
+            Asked::Decided { decision: Decision::Deny { note: Some("not today".into()) }, by: "ann".into() },
+            Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, "The risky action was denied by the user: not today. Do not retry it.")),
+        ),
+        (
+            Asked::Decided { decision: Decision::Skip, by: "ann".into() },
+            Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, "The risky action was skipped by the user and not run. Go on without it.")),
+        ),
+        (
+            Asked::Decided { decision: Decision::Edit { args: json!({"n": "many"}) }, by: "ann".into() },
+            Some((OutcomeKind::Failed, ErrorType::ValidationError, "")),
+        ),
+        (Asked::Nobody, Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, ""))),
+    ];
+    for (answer, expected) in cases {
+        let tool = risky();
+        let approver = Arc::new(ScriptedApprover::new([answer.clone()]));
+        let engine = engine(Engine::builder().approver(approver), &[&tool]).await;
+        let outcome = call(&engine, "risky", json!({"n": 1})).await;
+        match expected {
+            None => {
+                assert_eq!(outcome.kind, OutcomeKind::Succeeded);
+                assert_eq!(outcome.report.approved_by.as_deref(), Some("ann"));
+            }
+            Some((kind, error_type, text)) => {
+                let (k, e, message) = failure(&outcome);
+                assert_eq!((k, e), (kind, error_type), "{answer:?}");
+                assert!(message.starts_with(text), "{message}");
+                assert_eq!(tool.runs(), 0);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_an_approver_a_risky_call_is_denied_at_once() {
+    let tool = risky();
+    let engine = engine(Engine::builder(), &[&tool]).await;
+    let begun = std::time::Instant::now();
+    let outcome = call(&engine, "risky", json!({})).await;
+    assert_eq!(failure(&outcome).1, ErrorType::ApprovalDenied);
+    assert!(begun.elapsed().as_secs() < 1);
+    assert_eq!(tool.runs(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_answer_by_the_deadline_is_expired() {
+    struct Silent;
+    impl toolcrib_core::Approver for Silent {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, Asked> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let tool = risky();
+    let engine = engine(Engine::builder().approver(Arc::new(Silent)), &[&tool]).await;
+    let outcome = call(&engine, "risky", json!({})).await;
+    let (kind, error_type, _) = failure(&outcome);
+    assert_eq!((kind, error_type), (OutcomeKind::Expired, ErrorType::ApprovalExpired));
+    assert_eq!(outcome.exit_code(), 6);
+    assert_eq!(tool.runs(), 0);
+}
+
+#[tokio::test]
+async fn grants_hold_as_far_as_their_scope_and_no_further() {
+    for (scope, same_run, other_run) in [
+        (GrantScope::Once, 2, 3),
+        (GrantScope::Run, 1, 2),
+        (GrantScope::Always, 1, 1),
+    ] {
+        let tool = risky();
+        let decisions = (0..3).map(|_| Decision::Approve { scope });
+        let approver = Arc::new(ScriptedApprover::deciding(decisions));
+        let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;
+        let run = engine.open_run(RunSpec::default()).unwrap();
+        call_in(&engine, run, "risky", json!({"n": 1})).await;
+        call_in(&engine, run, "risky", json!({"n": 2})).await;
+        assert_eq!(approver.asked().len(), same_run, "{scope:?}");
+        let other = engine.open_run(RunSpec::default()).unwrap();
+        call_in(&engine, other, "risky", json!({"n": 3})).await;
+        assert_eq!(approver.asked().len(), other_run, "{scope:?}");
+    }
+}
+
+#[tokio::test]
+async fn grants_are_listed_and_revoked() {
+    let tool = risky();
+    let approver = Arc::new(ScriptedApprover::deciding([
+        Decision::Approve { scope: GrantScope::Always },
+        Decision::Deny { note: None },
+    ]));
+    let engine = engine(Engine::builder().approver(approver), &[&tool]).await;
+    call(&engine, "risky", json!({"n": 1})).await;
+    let grants = engine.grants().list("").await.unwrap();
+    assert_eq!(grants.len(), 1);
+    assert_eq!((grants[0].operation.as_str(), grants[0].created_by.as_str()), ("risky", "ann"));
+    assert!(engine.grants().revoke(grants[0].id).await.unwrap());
+    assert_eq!(call(&engine, "risky", json!({"n": 2})).await.kind, OutcomeKind::Denied);
+}
+
+async fn suspended(engine: &Engine, args: Value) -> Box<ApprovalRequest> {
+    let batch = Batch::new(Origin::Model, vec![Call::new("risky", args)]);
+    match engine.invoke(batch).await.pop().unwrap() {
+        Answer::Suspended(request) => request,
+        Answer::Done(outcome) => panic!("{outcome:?}"),
+    }
+}
+
+async fn inbox(tool: &Arc<ScriptedTool>) -> (Engine, Arc<FakeClock>) {
+    let clock = Arc::new(FakeClock::at(0));
+    let approver = Arc::new(ScriptedApprover::new([Asked::Later, Asked::Later]));
+    let builder = Engine::builder().approver(approver).clock(Arc::clone(&clock) as _);
+    (engine(builder, &[tool]).await, clock)
+}
+
+#[tokio::test]
+async fn a_suspended_call_goes_on_once_and_the_second_decision_gets_the_first() {
+    let tool = risky();
+    let (engine, _) = inbox(&tool).await;
+    let request = suspended(&engine, json!({"n": 7})).await;
+    assert_eq!(engine.approvals().pending().await.unwrap().len(), 1);
+    assert_eq!(tool.runs(), 0);
+    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
+    let outcome = answer.outcome().unwrap();
+    assert_eq!((outcome.kind, outcome.call), (OutcomeKind::Succeeded, request.call));
+    assert_eq!(tool.seen(), [json!({"n": 7})]);
+    let again = engine.decide(request.id, by_ann(Decision::Deny { note: None })).await;
+    assert_eq!(again, Err(DecideError::AlreadyDecided(Box::new(by_ann(ONCE)))));
+    assert_eq!(tool.runs(), 1);
+    assert!(engine.approvals().pending().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_late_decision_is_refused() {
+    let tool = risky();
+    let (engine, clock) = inbox(&tool).await;
+    let request = suspended(&engine, json!({})).await;
+    clock.advance(300_000);
+    let mut late = by_ann(ONCE);
+    late.decided_at = clock.now_ms();
+    assert_eq!(engine.decide(request.id, late).await, Err(DecideError::Expired));
+    assert_eq!(tool.runs(), 0);
+    let record = engine.calls().outcome(request.call).await.unwrap().unwrap();
+    assert_eq!(record.outcome, OutcomeKind::Expired);
+}
+
+#[tokio::test]
+async fn edited_arguments_are_validated_and_run_as_edited() {
+    let tool = risky();
+    let (engine, _) = inbox(&tool).await;
+    let request = suspended(&engine, json!({"n": 1})).await;
+    let answer = engine.decide(request.id, by_ann(Decision::Edit { args: json!({"n": 2}) })).await;
+    let answer = answer.unwrap();
+    let outcome = answer.outcome().unwrap();
+    assert_eq!(outcome.kind, OutcomeKind::Succeeded);
+    assert!(outcome.notes.iter().any(|note| note.contains("changed the arguments")));
+    assert_eq!(tool.seen(), [json!({"n": 2})]);
+}
+
+#[tokio::test]
+async fn a_tool_that_changed_since_is_not_run() {
+    let tool = risky();
+    let (engine, _) = inbox(&tool).await;
+    let request = suspended(&engine, json!({})).await;
+    let changed = Arc::new(
+        ScriptedTool::new("risky").spec(|s| (s.risk, s.description) = (Risk::High, "Other.".into())),
+    );
+    engine.catalog().attach(&source_of("test", &[&changed])).await.unwrap();
+    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
+    let (_, error_type, message) = failure(answer.outcome().unwrap());
+    assert_eq!(error_type, ErrorType::ApprovalDenied);
+    assert!(message.contains("has changed"), "{message}");
+    assert_eq!((tool.runs(), changed.runs()), (0, 0));
+}
+
+#[tokio::test]
+async fn what_is_denied_meanwhile_stays_denied_after_an_approval() {
+    let tool = risky();
+    let (engine, _) = inbox(&tool).await;
+    let request = suspended(&engine, json!({})).await;
+    engine.catalog().set_tools_enabled(false);
+    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
+    assert_eq!(failure(answer.outcome().unwrap()).1, ErrorType::ToolsDisabled);
+    assert_eq!(tool.runs(), 0);
+}
+
+#[test]
+fn a_request_survives_being_stored_as_text() {
+    let settings = EngineSettings { approval_timeout: None, ..EngineSettings::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let request = runtime.block_on(async {
+        let approver = Arc::new(ScriptedApprover::new([Asked::Later]));
+        let builder = Engine::builder().approver(approver).settings(settings);
+        suspended(&engine(builder, &[&risky()]).await, json!({"n": 1})).await
+    });
+    let text = serde_json::to_string(&request).unwrap();
+    assert_eq!(serde_json::from_str::<ApprovalRequest>(&text).unwrap(), *request);
+    assert_eq!(request.expires_at, None);
+}

@@ -1,0 +1,15 @@
+//! The engine as its callers see it: through [`toolcrib_core::Invoker`] and [`toolcrib_core::Catalog`], with scripted tools.
+
+mod approvals;
+mod batches;
+mod budgets;
+mod hooks;
+mod invariants;
+mod load;
+mod policy;
+mod registry;
+mod repeats;
+mod results;
+mod retries;
+mod support;
+mod views;

@@ -1,0 +1,268 @@
+//! The HTTP client: for every hop check the URL, resolve once, connect to a checked address, send, and follow redirects
+//! by hand.
+#![deny(clippy::indexing_slicing)]
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap,
+    HeaderName, HeaderValue, LOCATION, USER_AGENT,
+};
+use hyper::{Method, http};
+use hyper_util::rt::TokioIo;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::body::{BodyStream, Driver};
+use crate::connect::{Deadline, Dialer};
+use crate::error::{HttpError, Phase};
+use crate::inflate::Inflater;
+use crate::limits::{
+    HARD_MAX_HEAD_BYTES, HARD_MAX_HEADERS, Limits, READ_BUFFER_BYTES, REDIRECT_CEILING,
+};
+use crate::message::{Head, Hop, Request, Response, kept_headers, reason_of};
+use crate::policy::AddressPolicy;
+use crate::redirect::{Outgoing, is_followed, next_hop};
+use crate::resolve::{Resolve, SystemResolver};
+use crate::tls;
+use crate::url_check::{Target, check_url};
+
+/// Sent when the caller names no `User-Agent`.
+const DEFAULT_USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
+/// What [`Inflater`] understands.
+const ENCODINGS: &str = "gzip, deflate, br";
+
+/// An HTTP/1.1 client bound to one address policy. It keeps no connections, reads no proxy from the environment and
+/// stores no cookies. Cheap to clone; usable from any tokio runtime with time and I/O.
+#[derive(Clone)]
+pub struct HttpClient {
+    policy: Arc<AddressPolicy>,
+    resolver: Arc<dyn Resolve>,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// A response whose body is still to be read.
+#[derive(Debug)]
+pub struct Streaming {
+    /// Status, headers and where they came from.
+    pub head: Head,
+    /// The body, in pieces.
+    pub body: BodyStream,
+}
+
+/// One hop's answer.
+struct Answer {
+    response: http::Response<Incoming>,
+    driver: Driver,
+    peer: std::net::SocketAddr,
+}
+
+impl HttpClient {
+    /// A client with the resolver and the root certificates of the system; these are loaded at the first https request.
+    pub fn new(policy: impl Into<Arc<AddressPolicy>>) -> Self {
+        Self { policy: policy.into(), resolver: Arc::new(SystemResolver), tls: None }
+    }
+
+    /// The same client asking another resolver. Its answers are checked like any other.
+    #[must_use]
+    pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
+        self.resolver = resolver;
+        self
+    }
+
+    /// The same client trusting exactly these root certificates.
+    ///
+    /// # Errors
+    /// The TLS library refuses the configuration.
+    pub fn with_tls_roots(mut self, roots: RootCertStore) -> Result<Self, HttpError> {
+        let refused = |error: tokio_rustls::rustls::Error| HttpError::BadRequest(error.to_string());
+        self.tls = Some(tls::config_with(roots).map_err(refused)?);
+        Ok(self)
+    }
+
+    /// The policy that every hop is checked against.
+    pub fn policy(&self) -> &AddressPolicy {
+        &self.policy
+    }
+
+    /// Sends a request and reads the whole body, up to its bounds.
+    ///
+    /// # Errors
+    /// See [`HttpError`]. Any status is a response, not an error; a body over its bound is cut, not an error.
+    pub async fn fetch(&self, request: &Request, limits: &Limits) -> Result<Response, HttpError> {
+        let Streaming { head, body: mut stream } = self.send(request, limits).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = stream.chunk().await? {
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Response { head, body, cut: stream.cut(), wire_bytes: stream.wire_bytes() })
+    }
+
+    /// Sends a request and returns with the response head; for event streams and downloads.
+    ///
+    /// # Errors
+    /// See [`HttpError`].
+    pub async fn send(&self, request: &Request, limits: &Limits) -> Result<Streaming, HttpError> {
+        if request.method == Method::CONNECT {
+            return Err(HttpError::BadRequest("CONNECT opens a tunnel, not a URL".to_owned()));
+        }
+        let deadline = Deadline::after(limits.total);
+        let max_redirects = limits.max_redirects.min(REDIRECT_CEILING);
+        let headers = with_defaults(request.header_map()?);
+        let mut outgoing =
+            Outgoing { method: request.method.clone(), headers, body: request.body.clone() };
+        let mut target = check_url(&request.url, &self.policy)?;
+        let mut redirects = Vec::new();
+        loop {
+            let came_from = redirects.last().map(|hop: &Hop| hop.url.clone());
+            let answer = self.hop(&target, &outgoing, limits, deadline).await;
+            let answer = answer.map_err(|error| name_redirect(error, came_from))?;
+            let Some(location) = location(&answer.response, &outgoing.method, request) else {
+                return Ok(finish(answer, &target, redirects, limits, deadline));
+            };
+            if redirects.len() >= max_redirects {
+                let last = target.origin();
+                return Err(HttpError::TooManyRedirects { max: max_redirects, last });
+            }
+            let status = answer.response.status();
+            redirects.push(Hop { url: target.url().to_string(), status: status.as_u16() });
+            target = next_hop(&target, status, &location, &mut outgoing, &self.policy)?;
+        }
+    }
+
+    /// Connects to a checked address of `target`, sends the request, and waits for the head.
+    async fn hop(
+        &self,
+        target: &Target,
+        outgoing: &Outgoing,
+        limits: &Limits,
+        deadline: Deadline,
+    ) -> Result<Answer, HttpError> {
+        let message = message_for(target, outgoing)?;
+        let dialer = Dialer {
+            policy: &self.policy,
+            resolver: self.resolver.as_ref(),
+            tls: self.tls.as_ref(),
+            limits,
+            deadline,
+        };
+        let (stream, peer) = dialer.dial(target).await?;
+        let host = target.authority();
+        let broken = |error: hyper::Error| HttpError::from_hyper(&error, host.clone());
+        let (mut sender, connection) = http1::Builder::new()
+            .max_headers(HARD_MAX_HEADERS)
+            .max_header_size(HARD_MAX_HEAD_BYTES)
+            .max_buf_size(READ_BUFFER_BYTES)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(broken)?;
+        let mut driver = Driver::new(connection);
+        let sending = driver.drive(sender.send_request(message));
+        let response = deadline.bound(Phase::Response, &host, sending).await?.map_err(broken)?;
+        Ok(Answer { response, driver, peer })
+    }
+}
+
+fn with_defaults(mut headers: HeaderMap) -> HeaderMap {
+    for (name, value) in
+        [(ACCEPT, "*/*"), (ACCEPT_ENCODING, ENCODINGS), (USER_AGENT, DEFAULT_USER_AGENT)]
+    {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    headers
+}
+
+/// The message for one hop; everything in it that names the target comes from the checked target.
+fn message_for(
+    target: &Target,
+    outgoing: &Outgoing,
+) -> Result<http::Request<Full<Bytes>>, HttpError> {
+    let unsendable = |error: &dyn fmt::Display| HttpError::BadRequest(error.to_string());
+    let host = HeaderValue::from_str(&target.host_header()).map_err(|error| unsendable(&error))?;
+    let mut message = http::Request::new(Full::new(outgoing.body.clone()));
+    *message.method_mut() = outgoing.method.clone();
+    *message.uri_mut() = target.request_target().parse().map_err(|error| unsendable(&error))?;
+    let mut own: Vec<(HeaderName, HeaderValue)> =
+        vec![(HOST, host), (CONNECTION, HeaderValue::from_static("close"))];
+    let expects_body = matches!(outgoing.method, Method::POST | Method::PUT | Method::PATCH);
+    if expects_body && outgoing.body.is_empty() {
+        own.push((CONTENT_LENGTH, HeaderValue::from_static("0")));
+    }
+    message.headers_mut().extend(own);
+    message.headers_mut().extend(outgoing.headers.clone());
+    Ok(message)
+}
+
+/// The `Location` of a response that is followed.
+fn location(
+    response: &http::Response<Incoming>,
+    method: &Method,
+    request: &Request,
+) -> Option<String> {
+    if !is_followed(response.status(), method, request.follow) {
+        return None;
+    }
+    let value = response.headers().get(LOCATION)?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// A refusal at a later hop says who redirected there.
+fn name_redirect(error: HttpError, came_from: Option<String>) -> HttpError {
+    let origin = came_from.and_then(|url| url::Url::parse(&url).ok());
+    match (error, origin) {
+        (HttpError::Denied(denied), Some(url)) => {
+            HttpError::Denied(denied.via(url.origin().ascii_serialization()))
+        }
+        (error, _) => error,
+    }
+}
+
+/// The final answer as callers see it, its body ready to be read.
+fn finish(
+    answer: Answer,
+    target: &Target,
+    redirects: Vec<Hop>,
+    limits: &Limits,
+    deadline: Deadline,
+) -> Streaming {
+    let Answer { response, driver, peer } = answer;
+    let reason = reason_of(&response);
+    let (parts, incoming) = response.into_parts();
+    let encoding = parts.headers.get_all(CONTENT_ENCODING).iter();
+    let encoding =
+        encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_owned());
+    let encoding = encoding.collect::<Vec<_>>().join(", ");
+    let known = Inflater::for_encoding(&encoding, limits.max_inflated_bytes);
+    let undecoded = known.is_none().then_some(encoding);
+    let inflater = known.unwrap_or_else(|| Inflater::identity(limits.max_inflated_bytes));
+    let (headers, headers_omitted) = kept_headers(&parts.headers, limits);
+    let head = Head {
+        status: parts.status.as_u16(),
+        reason,
+        headers,
+        headers_omitted,
+        final_url: target.url().to_string(),
+        redirects,
+        peer,
+        content_length: declared_length(&parts.headers, &incoming),
+        undecoded,
+    };
+    let context = (deadline, target.authority());
+    Streaming { head, body: BodyStream::new(driver, incoming, inflater, context, limits) }
+}
+
+/// The length that the peer declares; of the body that GET would have, in an answer to HEAD.
+fn declared_length(headers: &HeaderMap, incoming: &Incoming) -> Option<u64> {
+    let header = || headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    incoming.size_hint().exact().filter(|&exact| exact > 0).or_else(header)
+}

@@ -1,0 +1,163 @@
+//! One hop's connection: resolve once, check every answer, connect to a checked address only, then TLS.
+#![deny(clippy::indexing_slicing)]
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::error::{HttpError, Phase};
+use crate::limits::{Limits, MAX_CONNECT_ATTEMPTS};
+use crate::policy::AddressPolicy;
+use crate::resolve::{Resolve, resolve_checked};
+use crate::rule::{Denied, Rule};
+use crate::tls;
+use crate::url_check::Target;
+
+/// A byte stream to the peer, plain or TLS.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// What a connection needs beside its target.
+pub(crate) struct Dialer<'a> {
+    pub(crate) policy: &'a AddressPolicy,
+    pub(crate) resolver: &'a dyn Resolve,
+    pub(crate) tls: Option<&'a Arc<ClientConfig>>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) deadline: Deadline,
+}
+
+/// The end of a whole request, and how long it was given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    total: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn after(total: Duration) -> Self {
+        let now = Instant::now();
+        // A limit beyond the clock's range is no limit: thirty years.
+        let far = Duration::from_secs(30 * 365 * 86_400);
+        Self { at: now.checked_add(total).unwrap_or(now + far), total }
+    }
+
+    /// The one of both that ends first.
+    fn earlier(self, other: Self) -> Self {
+        if other.at < self.at { other } else { self }
+    }
+
+    /// An equal share of the time that is left, for one of `parts` attempts; it reports the whole limit.
+    fn share(self, parts: usize) -> Self {
+        let now = Instant::now();
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
+        Self { at: now + self.at.saturating_duration_since(now) / parts, total: self.total }
+    }
+
+    /// Runs `work` until this deadline.
+    pub(crate) async fn bound<T>(
+        self,
+        phase: Phase,
+        host: &str,
+        work: impl Future<Output = T>,
+    ) -> Result<T, HttpError> {
+        let late = |_| HttpError::Timeout { phase, host: host.to_owned(), after: self.total };
+        timeout_at(self.at, work).await.map_err(late)
+    }
+}
+
+impl Dialer<'_> {
+    /// A connection to `target` and the address at its other end.
+    pub(crate) async fn dial(
+        &self,
+        target: &Target,
+    ) -> Result<(Box<dyn Io>, SocketAddr), HttpError> {
+        let host = target.authority();
+        let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
+        let looking = resolve_checked(target, self.resolver, self.policy);
+        let addresses = limit.bound(Phase::Dns, &host, looking).await??.addresses;
+
+        let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
+        let (stream, peer) = first_that_answers(&addresses, limit, &host).await?;
+        if !target.is_https() {
+            return Ok((Box::new(stream), peer));
+        }
+        let refused = |detail| HttpError::Tls { host: host.clone(), detail };
+        let config = match self.tls {
+            Some(config) => Arc::clone(config),
+            None => tls::system_config().map_err(|error| refused(error.to_string()))?,
+        };
+        let shaking = tls::handshake(config, target.host(), stream);
+        let stream = limit.bound(Phase::Tls, &host, shaking).await?.map_err(refused)?;
+        Ok((Box::new(stream), peer))
+    }
+}
+
+/// Tries the addresses in order; each gets an equal share of the time that is left.
+async fn first_that_answers(
+    addresses: &[SocketAddr],
+    limit: Deadline,
+    host: &str,
+) -> Result<(TcpStream, SocketAddr), HttpError> {
+    let attempts = addresses.len().min(MAX_CONNECT_ATTEMPTS);
+    let mut last = HttpError::Dns(Denied::new(Rule::DnsEmpty, host));
+    for (tried, &addr) in addresses.iter().take(attempts).enumerate() {
+        let share = limit.share(attempts - tried);
+        match share.bound(Phase::Connect, host, TcpStream::connect(addr)).await {
+            Ok(Ok(stream)) => return Ok((assert_peer(stream, addr, host)?, addr)),
+            Ok(Err(source)) => {
+                last = HttpError::Connect { host: host.to_owned(), addr, source };
+            }
+            Err(late) => last = late,
+        }
+    }
+    Err(last)
+}
+
+/// The connection must have reached the very address that was checked.
+fn assert_peer(stream: TcpStream, addr: SocketAddr, host: &str) -> Result<TcpStream, HttpError> {
+    let reached = |source: io::Error| HttpError::Connect { host: host.to_owned(), addr, source };
+    let peer = stream.peer_addr().map_err(reached)?;
+    if (peer.ip().to_canonical(), peer.port()) != (addr.ip(), addr.port()) {
+        let denied = Denied::new(Rule::PeerMismatch, host).at(peer.ip());
+        return Err(denied.into());
+    }
+    // Latency over throughput: one small request per connection. A refusal of the option changes nothing.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn a_peer_other_than_the_checked_one_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        let addr = listener.local_addr().expect("address");
+        let checked = SocketAddr::new([93, 184, 215, 14].into(), addr.port());
+        let stream = TcpStream::connect(addr).await.expect("connect");
+        let error = assert_peer(stream, checked, "a.example.com:80").expect_err("mismatch");
+        assert!(matches!(error, HttpError::Denied(denied) if denied.rule == Rule::PeerMismatch));
+        let stream = TcpStream::connect(addr).await.expect("connect");
+        assert_peer(stream, addr, "a.example.com:80").expect("same address");
+    }
+
+    #[tokio::test]
+    async fn deadlines_share_and_never_overflow() {
+        let limit = Deadline::after(Duration::from_secs(8));
+        let share = limit.share(4);
+        assert!(share.at < limit.at && share.total == limit.total);
+        assert!(share.at <= Instant::now() + Duration::from_secs(2));
+        let endless = Deadline::after(Duration::MAX);
+        assert_eq!(endless.earlier(limit).at, limit.at);
+        assert_eq!(limit.earlier(endless).at, limit.at);
+    }
+}

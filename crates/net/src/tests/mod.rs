@@ -1,0 +1,6 @@
+//! Tests of the whole crate: the corpus of bypass tricks, and the client against a real server on the loopback.
+
+mod bypass;
+mod client;
+mod server;
+mod tls;

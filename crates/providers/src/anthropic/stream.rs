@@ -1,0 +1,155 @@
+//! The events of a Messages stream to one answer.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::{Value, json};
+
+use super::parse::{Answer, Block};
+use crate::calls::text_of;
+use crate::error::{ParseError, provider_error};
+use crate::parse::{Chunk, Stream};
+use crate::raw::{self, Step};
+use crate::turn::Stop;
+
+#[derive(Default)]
+struct Assembler {
+    blocks: Vec<(u64, Block)>,
+    stop_reason: Option<String>,
+    begun: bool,
+    stopped: bool,
+    /// A piece that belongs nowhere: something was lost or came out of order.
+    stray: bool,
+    failure: Option<Stop>,
+    notes: Vec<String>,
+}
+
+/// `None` when no event is one of Messages.
+pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
+    let mut state = Assembler::default();
+    for chunk in &stream.chunks {
+        state.push(chunk);
+    }
+    if !state.begun {
+        return None;
+    }
+    let whole =
+        state.stopped && !state.stray && state.failure.is_none() && stream.broken.is_none();
+    state.notes.extend(stream.broken.clone());
+    if state.stray {
+        state.notes.push("pieces of the stream are missing or out of order".to_owned());
+    } else if !whole && state.failure.is_none() {
+        state.notes.push("the stream ended before the answer was complete".to_owned());
+    }
+    Some(Answer {
+        blocks: state.blocks.into_iter().map(|(_, block)| block).collect(),
+        stop_reason: state.stop_reason,
+        failure: state.failure,
+        whole,
+        notes: state.notes,
+    })
+}
+
+impl Assembler {
+    fn push(&mut self, chunk: &Chunk) {
+        let event = &chunk.value;
+        let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
+        match text_of(event, "type") {
+            Some("message_start") => self.begun = true,
+            Some("content_block_start") => self.start(index, event, chunk),
+            Some("content_block_delta") => self.delta(index, event),
+            Some("content_block_stop") => self.stop(index),
+            Some("message_delta") => {
+                let reason = event.get("delta").and_then(|d| text_of(d, "stop_reason"));
+                if let Some(reason) = reason {
+                    self.stop_reason = Some(reason.to_owned());
+                }
+            }
+            Some("message_stop") => self.stopped = true,
+            _ => {
+                if let Some(ParseError::Provider { kind, message }) = provider_error(event) {
+                    self.notes
+                        .push(format!("the provider failed in the middle ({kind}): {message}"));
+                    self.failure.get_or_insert(Stop::Failed(message));
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, index: u64, event: &Value, chunk: &Chunk) {
+        let Some(value) = event.get("content_block").cloned() else { return };
+        self.begun = true;
+        if self.blocks.iter().any(|(i, block)| *i == index && !block.done) {
+            // The same start twice is a repetition, another one is a mix-up.
+            self.stray |= !self.blocks.iter().any(|(i, b)| {
+                *i == index && text_of(&b.value, "id") == text_of(&value, "id")
+            });
+            return;
+        }
+        // Servers that do not stream inputs put the whole one here.
+        let given = value.get("input").and_then(Value::as_object).is_some_and(|i| !i.is_empty());
+        let place = [Step::Key("content_block"), Step::Key("input")];
+        let input = raw::find(&chunk.text, &place).filter(|_| given).unwrap_or_default();
+        let block = Block { value, input: input.to_owned(), streamed: !given, done: false };
+        self.blocks.push((index, block));
+    }
+
+    fn delta(&mut self, index: u64, event: &Value) {
+        let open = self.blocks.iter_mut().rev().find(|(i, block)| *i == index && !block.done);
+        let (Some((_, block)), Some(delta)) = (open, event.get("delta")) else {
+            self.stray = true;
+            return;
+        };
+        match text_of(delta, "type") {
+            Some("input_json_delta") => {
+                let piece = text_of(delta, "partial_json").unwrap_or_default();
+                if !block.streamed && !piece.is_empty() {
+                    block.streamed = true;
+                    block.input.clear();
+                }
+                block.input.push_str(piece);
+            }
+            Some("text_delta") => grow(&mut block.value, "text", delta),
+            Some("thinking_delta") => grow(&mut block.value, "thinking", delta),
+            Some("signature_delta") => grow(&mut block.value, "signature", delta),
+            Some("citations_delta") => {
+                if let (Some(object), Some(citation)) =
+                    (block.value.as_object_mut(), delta.get("citation"))
+                {
+                    let list = object.entry("citations").or_insert_with(|| json!([]));
+                    if !list.is_array() {
+                        *list = json!([]);
+                    }
+                    list.as_array_mut().into_iter().for_each(|l| l.push(citation.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, index: u64) {
+        match self.blocks.iter_mut().rev().find(|(i, _)| *i == index) {
+            Some((_, block)) => {
+                block.done = true;
+                // The input of a hosted call is streamed like any other.
+                let is_call = text_of(&block.value, "type").is_some_and(|t| t.ends_with("tool_use"));
+                if let (true, true, Some(object)) =
+                    (is_call, block.streamed, block.value.as_object_mut())
+                {
+                    let input = crate::calls::replay_object(&block.input);
+                    object.insert("input".to_owned(), input);
+                }
+            }
+            None => self.stray = true,
+        }
+    }
+}
+
+fn grow(block: &mut Value, key: &str, delta: &Value) {
+    let Some(object) = block.as_object_mut() else { return };
+    let more = delta.get(key).and_then(Value::as_str).unwrap_or_default();
+    match object.get_mut(key) {
+        Some(Value::String(text)) => text.push_str(more),
+        _ => {
+            object.insert(key.to_owned(), more.into());
+        }
+    }
+}

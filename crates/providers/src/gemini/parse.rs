@@ -1,0 +1,261 @@
+//! A `generateContent` body, a bare model content, or the chunks of a stream, to a turn.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::{Map, Value, json};
+
+use crate::calls::{Added, CUT, Calls, End, broken, field, replay_object, text_of};
+use crate::error::{ParseError, provider_error};
+use crate::format::Format;
+use crate::parse::{Chunk, Doc, Stream};
+use crate::raw::{self, Step};
+use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+
+/// Text for the calls of an answer that Gemini itself calls malformed.
+const MALFORMED: &str = "The provider reported a malformed function call, so this call was not run. Send it again with arguments that fit the schema.";
+
+/// One part and its text.
+struct Part {
+    value: Value,
+    raw: String,
+}
+
+#[derive(Default)]
+struct Answer {
+    parts: Vec<Part>,
+    /// Members of the content other than the parts.
+    content: Map<String, Value>,
+    finish: Option<String>,
+    blocked: Option<String>,
+    failure: Option<Stop>,
+    whole: bool,
+    begun: bool,
+    notes: Vec<String>,
+}
+
+pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+    let mut answer = Answer::default();
+    match doc {
+        Doc::Whole(chunk) => {
+            answer.push(chunk);
+            answer.whole = answer.failure.is_none();
+        }
+        Doc::Stream(stream) => answer.stream(stream),
+        Doc::Plain(_) => return None,
+    }
+    answer.begun.then(|| turn(answer))
+}
+
+impl Answer {
+    fn stream(&mut self, stream: &Stream) {
+        for chunk in &stream.chunks {
+            self.push(chunk);
+        }
+        let ended = self.finish.is_some() || self.blocked.is_some();
+        self.whole = ended && stream.broken.is_none() && self.failure.is_none();
+        self.notes.extend(stream.broken.clone());
+        if !self.whole && self.failure.is_none() {
+            self.notes.push("the stream ended before the answer was complete".to_owned());
+        }
+    }
+
+    fn push(&mut self, chunk: &Chunk) {
+        let value = &chunk.value;
+        if let Some(candidates) = value.get("candidates").and_then(Value::as_array) {
+            self.begun = true;
+            if candidates.len() > 1 {
+                self.notes.push(format!("{} candidates; the first one counts", candidates.len()));
+            }
+            if let Some(first) = candidates.first() {
+                let place = [Step::Key("candidates"), Step::Index(0), Step::Key("content")];
+                let raw = raw::find(&chunk.text, &place).unwrap_or_default();
+                self.content(first.get("content"), raw);
+                let finish = field(first, &["finishReason", "finish_reason"]);
+                if let Some(Value::String(reason)) = finish {
+                    self.finish = Some(reason.clone());
+                }
+            }
+        } else if value.get("parts").is_some_and(Value::is_array) && is_model(value) {
+            self.begun = true;
+            self.content(Some(value), &chunk.text);
+        } else if let Some(ParseError::Provider { kind, message }) = provider_error(value) {
+            self.notes.push(format!("the provider failed in the middle ({kind}): {message}"));
+            self.failure.get_or_insert(Stop::Failed(message));
+        }
+        let feedback = field(value, &["promptFeedback", "prompt_feedback"]);
+        let reason = feedback.and_then(|f| field(f, &["blockReason", "block_reason"]));
+        if let Some(Value::String(reason)) = reason {
+            self.begun = true;
+            self.notes.push(format!("the prompt was blocked: {reason}"));
+            self.blocked = Some(reason.clone());
+        }
+    }
+
+    fn content(&mut self, content: Option<&Value>, raw: &str) {
+        let Some(content) = content.and_then(Value::as_object) else { return };
+        for (key, value) in content.iter().filter(|(key, _)| *key != "parts") {
+            self.content.insert(key.clone(), value.clone());
+        }
+        let raws = raw::member(raw, "parts").and_then(raw::elements).unwrap_or_default();
+        let parts = content.get("parts").and_then(Value::as_array);
+        for (i, part) in parts.into_iter().flatten().enumerate() {
+            self.part(part, raws.get(i).copied().unwrap_or_default());
+        }
+    }
+
+    /// Pieces of plain text are joined; a part with anything beside its text, such as a signature, stays as it is.
+    fn part(&mut self, part: &Value, raw: &str) {
+        if let (Some(more), Some(last)) = (plain_text(part), self.parts.last_mut())
+            && plain_text(&last.value).is_some()
+            && let Some(Value::String(text)) = last.value.get_mut("text")
+        {
+            text.push_str(more);
+            return;
+        }
+        self.parts.push(Part { value: part.clone(), raw: raw.to_owned() });
+    }
+}
+
+fn is_model(value: &Value) -> bool {
+    matches!(text_of(value, "role"), Some("model") | None)
+}
+
+fn plain_text(part: &Value) -> Option<&str> {
+    let object = part.as_object()?;
+    (object.len() == 1).then(|| object.get("text")?.as_str())?
+}
+
+fn turn(answer: Answer) -> Turn {
+    let malformed = answer.finish.as_deref().is_some_and(is_malformed);
+    let end = match answer.finish.as_deref() {
+        _ if !answer.whole => End::Broken,
+        None | Some("STOP" | "FINISH_REASON_UNSPECIFIED") => End::Whole,
+        Some(_) => End::Cut,
+    };
+    let mut notes = answer.notes;
+    let mut calls = Calls::default();
+    let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
+    let count = answer.parts.len();
+    for (i, Part { mut value, raw }) in answer.parts.into_iter().enumerate() {
+        if let Some(key) = call_key(&value) {
+            let (args, mut call) = call(&value, key, &raw, end, i + 1 == count);
+            if malformed {
+                call.args = broken(MALFORMED);
+            }
+            if calls.add(call) == Added::Repeated {
+                continue;
+            }
+            put_back(&mut value, key, &args);
+        } else if let Some(call) = hosted_call(&value) {
+            hosted.push(call);
+        } else if value.get("thought") != Some(&Value::Bool(true)) {
+            text.push_str(text_of(&value, "text").unwrap_or_default());
+        }
+        replay.push(value);
+    }
+    if malformed {
+        let reason = answer.finish.as_deref().unwrap_or_default();
+        notes.push(format!("the provider reports {reason}: ask the model again"));
+    }
+    notes.append(&mut calls.notes);
+    let mut content = answer.content;
+    content.insert("role".to_owned(), "model".into());
+    content.insert("parts".to_owned(), replay.into());
+    let has_calls = !calls.list.is_empty();
+    let stop = match (answer.failure, answer.blocked) {
+        (Some(stop), _) => stop,
+        (None, Some(_)) => Stop::Refused,
+        (None, None) => stop(answer.finish.as_deref(), has_calls),
+    };
+    Turn {
+        format: Format::Gemini,
+        calls: calls.list,
+        hosted,
+        text,
+        stop,
+        assistant: Value::Object(content),
+        complete: end != End::Broken,
+        notes,
+    }
+}
+
+fn call_key(part: &Value) -> Option<&'static str> {
+    ["functionCall", "function_call"]
+        .into_iter()
+        .find(|key| part.get(key).is_some_and(Value::is_object))
+}
+
+fn call(part: &Value, key: &str, raw: &str, end: End, last: bool) -> (String, ModelCall) {
+    let inner = part.get(key).unwrap_or(&Value::Null);
+    let args = match inner.get("args") {
+        None | Some(Value::Null) => String::new(),
+        Some(args) => raw::find(raw, &[Step::Key(key), Step::Key("args")])
+            .map_or_else(|| args.to_string(), str::to_owned),
+    };
+    // Arguments in pieces (Vertex, streamFunctionCallArguments) are never asked for, so a call that has them is not whole.
+    let in_pieces = field(inner, &["partialArgs", "partial_args"]).is_some()
+        || field(inner, &["willContinue", "will_continue"]).is_some_and(|w| w == &Value::Bool(true));
+    let judged = match () {
+        () if in_pieces && end != End::Broken => broken(CUT),
+        () => end.value(args.clone(), last),
+    };
+    let signature = field(part, &["thoughtSignature", "thought_signature"]);
+    let extra = Extra {
+        kind: CallKind::Function,
+        thought_signature: signature.and_then(Value::as_str).map(str::to_owned),
+        ..Extra::default()
+    };
+    let call = ModelCall {
+        provider_id: text_of(inner, "id").map(str::to_owned),
+        name: text_of(inner, "name").unwrap_or_default().to_owned(),
+        args: judged,
+        extra,
+    };
+    (args, call)
+}
+
+/// Arguments of the replayed call must be an object.
+fn put_back(part: &mut Value, key: &str, args: &str) {
+    let Some(inner) = part.get_mut(key).and_then(Value::as_object_mut) else { return };
+    if !inner.get("args").is_none_or(Value::is_object) {
+        inner.insert("args".to_owned(), replay_object(args));
+    }
+}
+
+fn hosted_call(part: &Value) -> Option<HostedCall> {
+    let (kind, inner) = ["executableCode", "executable_code", "toolCall", "tool_call"]
+        .into_iter()
+        .find_map(|key| Some((key, part.get(key)?)))?;
+    Some(HostedCall {
+        id: text_of(inner, "id").map(str::to_owned),
+        kind: kind.to_owned(),
+        name: text_of(inner, "name").or_else(|| text_of(inner, "toolType")).map(str::to_owned),
+        item: json!(part),
+    })
+}
+
+fn is_malformed(reason: &str) -> bool {
+    matches!(
+        reason,
+        "MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "TOO_MANY_TOOL_CALLS"
+            | "MISSING_THOUGHT_SIGNATURE"
+            | "MALFORMED_RESPONSE"
+    )
+}
+
+/// `STOP` stands for calls too.
+fn stop(finish: Option<&str>, has_calls: bool) -> Stop {
+    match finish {
+        Some("MAX_TOKENS") => Stop::Length,
+        Some(
+            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY"
+            | "LANGUAGE",
+        ) => Stop::Refused,
+        Some(reason) if is_malformed(reason) => Stop::Other(reason.to_owned()),
+        _ if has_calls => Stop::Calls,
+        Some("STOP") => Stop::End,
+        Some(other) => Stop::Other(other.to_owned()),
+        None => Stop::Missing,
+    }
+}

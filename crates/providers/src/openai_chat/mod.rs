@@ -1,0 +1,14 @@
+//! OpenAI Chat Completions, the servers that speak it more or less, and Ollama's native `/api/chat`.
+//!
+//! Quirks survived (research/protocols 2.5): ids missing, empty or repeated; every delta under index 0; arguments as an object, `""` or
+//! `"null"`; a `finish_reason` that is wrong or absent; no `[DONE]`; names repeated in later deltas; a whole call in one delta; an error
+//! object inside the stream; `<tool_call>` text in the content where there are no native calls.
+
+mod declare;
+mod parse;
+mod reply;
+mod stream;
+
+pub(crate) use declare::{description_limit, read_tool, tool};
+pub(crate) use parse::parse;
+pub(crate) use reply::reply;

@@ -1,0 +1,305 @@
+//! A Chat Completions body, or a bare assistant message, to a turn.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::{Map, Value, json};
+
+use super::stream;
+use crate::calls::{Added, CUT, Calls, End, broken, Ids, field, replay_object, replay_text, text_of};
+use crate::format::Format;
+use crate::parse::{Chunk, Doc};
+use crate::raw::{self, Step};
+use crate::text;
+use crate::turn::{CallKind, Extra, ModelCall, Stop, Turn};
+
+/// One entry of `tool_calls`, whole or assembled.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// The entry as it came, which keeps members that only the provider knows.
+    pub(super) item: Map<String, Value>,
+    pub(super) name: String,
+    pub(super) args: String,
+    /// Whether the arguments came as an object instead of a string.
+    pub(super) is_value: bool,
+    /// Whether the call, sent as text, has no end.
+    pub(super) cut: bool,
+    pub(super) kind: CallKind,
+}
+
+impl Part {
+    pub(super) fn id(&self) -> Option<&str> {
+        self.item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+    }
+}
+
+/// An answer before its calls are judged.
+pub(super) struct Answer {
+    /// The assistant's message without its calls.
+    pub(super) message: Map<String, Value>,
+    pub(super) parts: Vec<Part>,
+    pub(super) finish: Option<String>,
+    /// What ended the answer early, if anything did.
+    pub(super) failure: Option<Stop>,
+    pub(super) whole: bool,
+    /// Ollama's native format: results are paired by name, ids are not made.
+    pub(super) native: bool,
+    pub(super) notes: Vec<String>,
+}
+
+pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+    match doc {
+        Doc::Whole(chunk) => whole(chunk).map(turn),
+        Doc::Stream(events) => stream::assemble(events).map(turn),
+        Doc::Plain(_) => None,
+    }
+}
+
+fn whole(chunk: &Chunk) -> Option<Answer> {
+    let value = &chunk.value;
+    let mut notes = Vec::new();
+    let (message, place, finish, native) = if let Some(choices) = value.get("choices") {
+        let choices = choices.as_array()?;
+        if choices.len() > 1 {
+            notes.push(format!("{} choices; the first one counts", choices.len()));
+        }
+        let first = choices.first()?;
+        let steps = vec![Step::Key("choices"), Step::Index(0), Step::Key("message")];
+        (first.get("message")?, steps, text_of(first, "finish_reason"), false)
+    } else if let Some(message) = value.get("message").filter(|m| m.is_object()) {
+        (message, vec![Step::Key("message")], text_of(value, "done_reason"), true)
+    } else {
+        let has_role = value.get("role").is_some_and(|role| role == "assistant");
+        let is_bare = value.get("tool_calls").is_some() || (has_role && is_content(value));
+        is_bare.then_some((value, vec![], None, false))?
+    };
+    let raw = raw::find(&chunk.text, &place).unwrap_or_default();
+    let mut rest = message.as_object()?.clone();
+    let parts = take_parts(&mut rest, raw);
+    rest.entry("role").or_insert_with(|| "assistant".into());
+    let finish = finish.map(str::to_owned);
+    Some(Answer { message: rest, parts, finish, failure: None, whole: true, native, notes })
+}
+
+/// A message whose content could be Chat's; blocks of other formats are not.
+fn is_content(value: &Value) -> bool {
+    match value.get("content") {
+        Some(Value::Array(parts)) => {
+            parts.iter().all(|p| p.get("type").is_some_and(|t| t == "text" || t == "refusal"))
+        }
+        Some(Value::String(_) | Value::Null) => true,
+        _ => false,
+    }
+}
+
+/// Takes the calls out of a whole message.
+fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if let Some(Value::Array(calls)) = message.shift_remove("tool_calls") {
+        for (i, call) in calls.into_iter().enumerate() {
+            let at = [Step::Key("tool_calls"), Step::Index(i)];
+            parts.extend(part(call, raw::find(raw, &at).unwrap_or_default()));
+        }
+    }
+    if let Some(Value::Object(call)) = message.shift_remove("function_call") {
+        let raw = raw::member(raw, "function_call").unwrap_or_default();
+        let (name, (args, is_value)) = (name_in(&call), arguments(&call, "arguments", raw));
+        let kind = CallKind::LegacyFunction;
+        parts.push(Part { item: call, name, args, is_value, cut: false, kind });
+    }
+    parts
+}
+
+/// One entry of `tool_calls`. Some servers leave out the wrapper `function`.
+pub(super) fn part(call: Value, raw: &str) -> Option<Part> {
+    let Value::Object(item) = call else { return None };
+    let (inner, key, kind, raw) = match (item.get("function"), item.get("custom")) {
+        (Some(Value::Object(f)), _) => {
+            (f, "arguments", CallKind::Function, raw::member(raw, "function").unwrap_or_default())
+        }
+        (_, Some(Value::Object(c))) => {
+            (c, "input", CallKind::Custom, raw::member(raw, "custom").unwrap_or_default())
+        }
+        _ => (&item, "arguments", CallKind::Function, raw),
+    };
+    let (name, (args, is_value)) = (name_in(inner), arguments(inner, key, raw));
+    Some(Part { item, name, args, is_value, cut: false, kind })
+}
+
+fn name_in(object: &Map<String, Value>) -> String {
+    object.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The text of the arguments, and whether they came as an object. `null` is as empty as `""`.
+pub(super) fn arguments(object: &Map<String, Value>, key: &str, raw: &str) -> (String, bool) {
+    match object.get(key) {
+        Some(Value::String(text)) => (text.clone(), false),
+        None | Some(Value::Null) => (String::new(), false),
+        Some(value) => (raw::member(raw, key).map_or_else(|| value.to_string(), Into::into), true),
+    }
+}
+
+/// Judges the calls of an answer.
+fn turn(answer: Answer) -> Turn {
+    let Answer { mut message, mut parts, finish, failure, whole, native, mut notes } = answer;
+    let mut text = content_text(&message);
+    if parts.is_empty() && whole && failure.is_none() {
+        parts = tagged_parts(&mut message, &text, &mut notes);
+        if !parts.is_empty() {
+            text = text::without_calls(&text);
+        }
+    }
+    let cut = matches!(finish.as_deref(), Some("length" | "max_tokens"));
+    let end = match (whole, cut) {
+        (false, _) => End::Broken,
+        (true, true) => End::Cut,
+        (true, false) => End::Whole,
+    };
+    let mut ids = Ids::new(parts.iter().map(Part::id));
+    let mut calls = Calls::default();
+    let mut replay = Vec::new();
+    let count = parts.len();
+    for (i, mut part) in parts.into_iter().enumerate() {
+        let id = provider_id(&part, native, &mut ids);
+        if let Some(id) = id.as_deref().filter(|id| part.id() != Some(*id)) {
+            part.item.insert("id".to_owned(), id.into());
+        }
+        if calls.add(call(&part, id, end, i + 1 == count)) == Added::New {
+            replay.push(replayed(part, native));
+        }
+    }
+    notes.extend(ids.note());
+    notes.append(&mut calls.notes);
+    put_calls(&mut message, replay);
+    Turn {
+        format: Format::OpenAiChat,
+        stop: failure.unwrap_or_else(|| stop(finish.as_deref(), !calls.list.is_empty(), &message)),
+        calls: calls.list,
+        hosted: Vec::new(),
+        text,
+        assistant: Value::Object(message),
+        complete: end != End::Broken,
+        notes,
+    }
+}
+
+fn provider_id(part: &Part, native: bool, ids: &mut Ids) -> Option<String> {
+    match part.kind {
+        CallKind::LegacyFunction => None,
+        _ if native && part.id().is_none() => None,
+        _ => Some(ids.next(part.id())),
+    }
+}
+
+fn call(part: &Part, provider_id: Option<String>, end: End, last: bool) -> ModelCall {
+    let args = match part.kind {
+        _ if part.cut => broken(CUT),
+        // Free text has no end of its own, so a cut is always a cut.
+        CallKind::Custom => {
+            let wrapped = json!({"input": part.args}).to_string();
+            if end == End::Cut && last { end.value(wrapped, last) } else { end.text(wrapped, last) }
+        }
+        _ if part.is_value => end.value(part.args.clone(), last),
+        _ => end.text(part.args.clone(), last),
+    };
+    let extra = Extra { kind: part.kind, ..Extra::default() };
+    ModelCall { provider_id, name: part.name.clone(), args, extra }
+}
+
+/// The entry as the next request repeats it.
+fn replayed(mut part: Part, native: bool) -> (CallKind, Value) {
+    let args: Value = match (part.kind, native) {
+        (CallKind::Custom, _) => part.args.clone().into(),
+        (_, true) => replay_object(&part.args),
+        _ => replay_text(&part.args).into(),
+    };
+    let inner = match part.kind {
+        CallKind::LegacyFunction => None,
+        CallKind::Custom => Some(("custom", "input")),
+        _ => Some(("function", "arguments")),
+    };
+    match inner {
+        None => {
+            part.item.insert("name".to_owned(), part.name.into());
+            part.item.insert("arguments".to_owned(), args);
+        }
+        Some((wrapper, key)) => {
+            if !native {
+                part.item.entry("type").or_insert_with(|| wrapper.into());
+            }
+            part.item.shift_remove("arguments");
+            part.item.shift_remove("name");
+            let inner = part.item.entry(wrapper).or_insert_with(|| json!({}));
+            if let Value::Object(inner) = inner {
+                inner.insert("name".to_owned(), part.name.into());
+                inner.insert(key.to_owned(), args);
+            }
+        }
+    }
+    (part.kind, Value::Object(part.item))
+}
+
+fn put_calls(message: &mut Map<String, Value>, replay: Vec<(CallKind, Value)>) {
+    let mut entries = Vec::new();
+    for (kind, item) in replay {
+        if kind == CallKind::LegacyFunction {
+            message.insert("function_call".to_owned(), item);
+        } else {
+            entries.push(item);
+        }
+    }
+    if !entries.is_empty() {
+        message.insert("tool_calls".to_owned(), entries.into());
+    }
+}
+
+/// Calls that a server left as text in the content (SPEC 1.8). They become native calls in the replayed turn.
+fn tagged_parts(
+    message: &mut Map<String, Value>,
+    content: &str,
+    notes: &mut Vec<String>,
+) -> Vec<Part> {
+    let found = text::tagged_calls(content);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    notes.push("the calls came as <tool_call> text in the content".to_owned());
+    let left = text::without_calls(content);
+    let left = if left.is_empty() { Value::Null } else { left.into() };
+    message.insert("content".to_owned(), left);
+    let part = |call: text::Found| Part {
+        item: Map::new(),
+        name: call.name,
+        args: call.args,
+        is_value: false,
+        cut: call.cut,
+        kind: CallKind::Function,
+    };
+    found.into_iter().map(part).collect()
+}
+
+fn content_text(message: &Map<String, Value>) -> String {
+    let text = match message.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| text_of(part, "text").or_else(|| text_of(part, "refusal")))
+            .collect::<Vec<_>>()
+            .concat(),
+        _ => String::new(),
+    };
+    let refusal = message.get("refusal").and_then(Value::as_str).unwrap_or_default();
+    if text.is_empty() { refusal.to_owned() } else { text }
+}
+
+/// With `required` or a named choice the reason may be `stop` although there are calls: the calls decide.
+fn stop(finish: Option<&str>, has_calls: bool, message: &Map<String, Value>) -> Stop {
+    let message = Value::Object(message.clone());
+    match finish {
+        Some("length" | "max_tokens") => Stop::Length,
+        Some("content_filter") => Stop::Refused,
+        _ if has_calls => Stop::Calls,
+        _ if field(&message, &["refusal"]).is_some() => Stop::Refused,
+        Some("stop") => Stop::End,
+        Some(other) => Stop::Other(other.to_owned()),
+        None => Stop::Missing,
+    }
+}

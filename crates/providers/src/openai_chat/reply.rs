@@ -1,0 +1,59 @@
+//! Results as `tool` messages; pictures in one user message after all of them, because a `tool` message cannot hold any.
+
+use serde_json::{Value, json};
+
+use crate::format::Format;
+use crate::reply::Answered;
+use crate::turn::{CallKind, ModelCall, Turn};
+use crate::wire::{self, Media};
+
+pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
+    let limit = wire::limits(Format::OpenAiChat).result_chars;
+    let mut messages = Vec::new();
+    let mut parts = Vec::new();
+    for (call, answer) in turn.calls.iter().zip(answers) {
+        let media = wire::media(answer, Format::OpenAiChat);
+        let content = wire::text_with_notes(answer, &media, limit);
+        let shown: Vec<&Media<'_>> = media.iter().filter(|m| m.fits).collect();
+        let mut message = message(call, content);
+        if is_native(call) {
+            // Ollama takes pictures in the message itself.
+            let images: Vec<String> = shown.iter().map(|m| m.base64()).collect();
+            if let (false, Some(object)) = (images.is_empty(), message.as_object_mut()) {
+                object.insert("images".to_owned(), images.into());
+            }
+        } else if !shown.is_empty() {
+            let id = call.provider_id.as_deref().unwrap_or(&call.name);
+            parts.push(json!({"type": "text", "text": format!("From the result of {id}:")}));
+            parts.extend(shown.into_iter().map(part));
+        }
+        messages.push(message);
+    }
+    if !parts.is_empty() {
+        messages.push(json!({"role": "user", "content": parts}));
+    }
+    messages
+}
+
+/// Only Ollama's native calls have no id and are no legacy call.
+fn is_native(call: &ModelCall) -> bool {
+    call.provider_id.is_none() && call.extra.kind == CallKind::Function
+}
+
+fn message(call: &ModelCall, content: String) -> Value {
+    match (&call.provider_id, call.extra.kind) {
+        (_, CallKind::LegacyFunction) => {
+            json!({"role": "function", "name": call.name, "content": content})
+        }
+        (Some(id), _) => json!({"role": "tool", "tool_call_id": id, "content": content}),
+        (None, _) => json!({"role": "tool", "tool_name": call.name, "content": content}),
+    }
+}
+
+fn part(media: &Media<'_>) -> Value {
+    if media.is_image() {
+        return json!({"type": "image_url", "image_url": {"url": media.data_url()}});
+    }
+    let format = if media.blob.media_type.ends_with("wav") { "wav" } else { "mp3" };
+    json!({"type": "input_audio", "input_audio": {"data": media.base64(), "format": format}})
+}

@@ -1,0 +1,201 @@
+//! The chunks of a Chat Completions stream to one answer.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::{Map, Value};
+
+use super::parse::{Answer, Part, arguments, part};
+use crate::calls::{field, text_of};
+use crate::error::{ParseError, provider_error};
+use crate::parse::{Chunk, Stream};
+use crate::raw::{self, Step};
+use crate::turn::{CallKind, Stop};
+
+#[derive(Default)]
+struct Assembler {
+    message: Map<String, Value>,
+    parts: Vec<(u64, Part)>,
+    finish: Option<String>,
+    failure: Option<Stop>,
+    native: bool,
+    begun: bool,
+    done: bool,
+    notes: Vec<String>,
+}
+
+/// `None` when no chunk is one of Chat Completions.
+pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
+    let mut state = Assembler::default();
+    for chunk in &stream.chunks {
+        state.push(chunk);
+    }
+    if !state.begun {
+        return None;
+    }
+    state.notes.extend(stream.broken.clone());
+    let ended = state.finish.is_some() || stream.done || state.done;
+    let whole = ended && stream.broken.is_none() && state.failure.is_none();
+    if !whole && state.failure.is_none() {
+        state.notes.push("the stream ended before the answer was complete".to_owned());
+    }
+    state.message.entry("role").or_insert_with(|| "assistant".into());
+    state.message.entry("content").or_insert(Value::Null);
+    Some(Answer {
+        message: state.message,
+        parts: state.parts.into_iter().map(|(_, part)| part).collect(),
+        finish: state.finish,
+        failure: state.failure,
+        whole,
+        native: state.native,
+        notes: state.notes,
+    })
+}
+
+impl Assembler {
+    fn push(&mut self, chunk: &Chunk) {
+        let value = &chunk.value;
+        if let Some(choices) = value.get("choices").and_then(Value::as_array) {
+            self.begun = true;
+            // The last chunk with the usage has no choice.
+            let first = choices
+                .iter()
+                .enumerate()
+                .find(|(_, c)| c.get("index").and_then(Value::as_u64).unwrap_or(0) == 0);
+            if let Some((at, choice)) = first {
+                let key = if choice.get("delta").is_some() { "delta" } else { "message" };
+                let place = [Step::Key("choices"), Step::Index(at), Step::Key(key)];
+                let raw = raw::find(&chunk.text, &place).unwrap_or_default();
+                self.delta(choice.get(key), raw);
+                self.finish_with(text_of(choice, "finish_reason"));
+            }
+        } else if value.get("message").is_some_and(Value::is_object) {
+            self.begun = true;
+            self.native = true;
+            let raw = raw::member(&chunk.text, "message").unwrap_or_default();
+            self.delta(value.get("message"), raw);
+            self.finish_with(text_of(value, "done_reason"));
+            self.done |= value.get("done").is_some_and(|done| *done == Value::Bool(true));
+        } else if let Some(ParseError::Provider { kind, message }) = provider_error(value) {
+            // Before the answer began it is the caller's error; then `begun` is false.
+            self.notes.push(format!("the provider failed in the middle ({kind}): {message}"));
+            self.failure.get_or_insert(Stop::Failed(message));
+        }
+    }
+
+    fn finish_with(&mut self, reason: Option<&str>) {
+        if let Some(reason) = reason {
+            self.finish = Some(reason.to_owned());
+        }
+    }
+
+    fn delta(&mut self, delta: Option<&Value>, raw: &str) {
+        let Some(Value::Object(delta)) = delta else { return };
+        for (key, value) in delta {
+            match (key.as_str(), value) {
+                ("tool_calls", Value::Array(calls)) => {
+                    for (i, call) in calls.iter().enumerate() {
+                        let at = [Step::Key("tool_calls"), Step::Index(i)];
+                        self.call(call, i, raw::find(raw, &at).unwrap_or_default());
+                    }
+                }
+                ("function_call", Value::Object(call)) => self.legacy(call),
+                ("tool_calls" | "function_call", _) | (_, Value::Null) => {}
+                (_, value) => self.member(key, value),
+            }
+        }
+    }
+
+    /// Texts and lists grow; of anything else the first one stays.
+    fn member(&mut self, key: &str, value: &Value) {
+        match (self.message.get_mut(key), value) {
+            (Some(Value::String(_)), _) if key == "role" => {}
+            (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
+            (Some(Value::Array(items)), Value::Array(more)) => items.extend(more.iter().cloned()),
+            (Some(_), _) => {}
+            (None, value) => {
+                self.message.insert(key.to_owned(), value.clone());
+            }
+        }
+    }
+
+    fn call(&mut self, delta: &Value, place: usize, raw: &str) {
+        let Some(new) = part(delta.clone(), raw) else { return };
+        let index = delta.get("index").and_then(Value::as_u64);
+        let current = self.current(index, &new);
+        match current.and_then(|at| self.parts.get_mut(at)) {
+            Some((_, old)) if continues(old, &new) => {
+                if extend(old, new) {
+                    self.notes.push("a repeated piece of arguments was left out".to_owned());
+                }
+            }
+            _ => {
+                let mut new = new;
+                new.item.shift_remove("index");
+                self.parts.push((index.unwrap_or(place as u64), new));
+            }
+        }
+    }
+
+    /// The call that a delta may continue: that of its index, else that of its id, else the last one.
+    fn current(&self, index: Option<u64>, new: &Part) -> Option<usize> {
+        let by_id = |id: &str| self.parts.iter().rposition(|(_, part)| part.id() == Some(id));
+        match (index, new.id()) {
+            (Some(index), _) => self.parts.iter().rposition(|(i, _)| *i == index),
+            (None, Some(id)) => by_id(id),
+            (None, None) => self.parts.len().checked_sub(1),
+        }
+    }
+
+    fn legacy(&mut self, call: &Map<String, Value>) {
+        let (args, _) = arguments(call, "arguments", "");
+        let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+        match self.parts.first_mut() {
+            Some((_, old)) => old.args.push_str(&args),
+            None => {
+                let kind = CallKind::LegacyFunction;
+                let name = name.to_owned();
+                let part = Part { item: call.clone(), name, args, is_value: false, cut: false, kind };
+                self.parts.push((0, part));
+            }
+        }
+    }
+}
+
+/// Whether a delta goes on with this call, or begins another one under the same index (litellm#37792).
+fn continues(old: &Part, new: &Part) -> bool {
+    let same_id = match (old.id(), new.id()) {
+        (Some(old), Some(new)) => old == new,
+        // An id that comes late belongs to the call that has none yet, if that has only begun.
+        (None, Some(_)) => old.args.is_empty(),
+        _ => true,
+    };
+    let same_name = new.name.is_empty() || old.name.is_empty() || old.name == new.name;
+    // A whole call after a whole call of that name is a second one, unless nothing but its name is repeated.
+    let is_again = !new.name.is_empty() && !new.args.trim().is_empty() && is_object(&old.args);
+    same_id && same_name && !is_again
+}
+
+fn is_object(text: &str) -> bool {
+    text.trim_end().ends_with('}') && raw::is_json(text)
+}
+
+/// Appends a delta; `true` = it only repeated a finished text.
+fn extend(old: &mut Part, new: Part) -> bool {
+    if old.name.is_empty() {
+        old.name = new.name;
+    }
+    for (key, value) in new.item {
+        if key == "index" || value.is_null() || field(&value, &["arguments", "input"]).is_some() {
+            continue;
+        }
+        let slot = old.item.entry(key).or_insert(Value::Null);
+        if slot.is_null() || slot.as_str().is_some_and(str::is_empty) {
+            *slot = value;
+        }
+    }
+    old.is_value |= new.is_value;
+    if old.args == new.args && is_object(&old.args) {
+        return true;
+    }
+    old.args.push_str(&new.args);
+    false
+}

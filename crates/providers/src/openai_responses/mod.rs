@@ -1,0 +1,13 @@
+//! OpenAI Responses: output items in, output items of our own back.
+//!
+//! Run here: `function_call`, `custom_tool_call` and the provider-defined `shell_call`, `local_shell_call`, `apply_patch_call` and
+//! `computer_call`. Every other `*_call` was run by the provider and is only recorded.
+
+mod declare;
+mod parse;
+mod reply;
+mod stream;
+
+pub(crate) use declare::{read_tool, tool};
+pub(crate) use parse::parse;
+pub(crate) use reply::reply;

@@ -1,0 +1,257 @@
+//! A Responses body, or a list of output items, to a turn.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::{Map, Value, json};
+
+use super::stream;
+use crate::calls::{
+    Added, CUT, Calls, End, Ids, broken, clone_of, field, replay_text, text_of,
+};
+use crate::format::Format;
+use crate::parse::{Chunk, Doc};
+use crate::raw::{self, Step};
+use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+
+/// One output item.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) value: Value,
+    /// Its JSON text, where it came whole.
+    pub(super) raw: String,
+    /// Whether it is complete.
+    pub(super) done: bool,
+}
+
+/// An answer before its calls are judged.
+pub(super) struct Answer {
+    pub(super) items: Vec<Item>,
+    pub(super) end: End,
+    /// Why it stopped, unless the calls say it.
+    pub(super) stop: Option<Stop>,
+    pub(super) notes: Vec<String>,
+}
+
+pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+    match doc {
+        Doc::Whole(chunk) => whole(chunk).map(turn),
+        Doc::Stream(events) => stream::assemble(events).map(turn),
+        Doc::Plain(_) => None,
+    }
+}
+
+fn whole(chunk: &Chunk) -> Option<Answer> {
+    let value = &chunk.value;
+    if let Value::Array(items) = value {
+        let fits = !items.is_empty() && items.iter().all(is_output_item);
+        let items = fits.then(|| items_of(items, &chunk.text))?;
+        return Some(Answer { items, end: End::Whole, stop: None, notes: Vec::new() });
+    }
+    if is_output_item(value) && value.get("output").is_none() {
+        let items = vec![Item { value: value.clone(), raw: chunk.text.clone(), done: true }];
+        return Some(Answer { items, end: End::Whole, stop: None, notes: Vec::new() });
+    }
+    let output = value.get("output")?.as_array()?;
+    if output.is_empty() && text_of(value, "status") == Some("failed") {
+        return None;
+    }
+    let raw = raw::member(&chunk.text, "output").unwrap_or_default();
+    let (end, stop, notes) = status(value);
+    Some(Answer { items: items_of(output, raw), end, stop, notes })
+}
+
+pub(super) fn items_of(items: &[Value], raw: &str) -> Vec<Item> {
+    let raws = raw::elements(raw).unwrap_or_default();
+    let raw_at = |i: usize| raws.get(i).copied().unwrap_or_default().to_owned();
+    items
+        .iter()
+        .enumerate()
+        .map(|(i, value)| Item { value: value.clone(), raw: raw_at(i), done: true })
+        .collect()
+}
+
+fn is_output_item(value: &Value) -> bool {
+    match text_of(value, "type") {
+        Some("message") => {
+            let parts = value.get("content").and_then(Value::as_array);
+            parts.is_some_and(|parts| {
+                parts.iter().all(|part| {
+                    part.get("type").is_some_and(|t| t == "output_text" || t == "refusal")
+                })
+            })
+        }
+        Some("reasoning" | "program" | "program_output" | "mcp_approval_request") => true,
+        Some(kind) => kind.ends_with("_call"),
+        None => false,
+    }
+}
+
+/// What the status of a response says of its calls.
+pub(super) fn status(response: &Value) -> (End, Option<Stop>, Vec<String>) {
+    let reason = response.get("incomplete_details").and_then(|d| text_of(d, "reason"));
+    match text_of(response, "status") {
+        Some("incomplete") => {
+            let stop = match reason {
+                Some("max_output_tokens") => Stop::Length,
+                Some("content_filter") => Stop::Refused,
+                Some(other) => Stop::Other(other.to_owned()),
+                None => Stop::Length,
+            };
+            (End::Cut, Some(stop), Vec::new())
+        }
+        Some(state @ ("failed" | "cancelled" | "in_progress" | "queued")) => {
+            let words = response.get("error").and_then(|e| text_of(e, "message"));
+            let words = words.unwrap_or(state).to_owned();
+            let note = format!("the response is {state}; none of its calls is run");
+            (End::Broken, Some(Stop::Failed(words)), vec![note])
+        }
+        _ => (End::Whole, None, Vec::new()),
+    }
+}
+
+fn turn(answer: Answer) -> Turn {
+    let Answer { items, end, stop, mut notes } = answer;
+    let mut ids = Ids::new(items.iter().map(|item| text_of(&item.value, "call_id")));
+    let last = items.iter().rposition(|item| call_kind(&item.value).is_some());
+    let mut calls = Calls::default();
+    let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
+    for (i, mut item) in items.into_iter().enumerate() {
+        if let Some(kind) = call_kind(&item.value) {
+            let id = ids.next(text_of(&item.value, "call_id"));
+            let (args, new) = call(&item, kind, id, end, Some(i) == last);
+            if calls.add(new) == Added::Repeated {
+                continue;
+            }
+            put_back(&mut item.value, kind, &args, &calls);
+        } else if let Some(call) = hosted_call(&item.value) {
+            if call.kind == "mcp_approval_request" {
+                notes.push(
+                    "the provider asks to approve an MCP call of its own; answer it with an mcp_approval_response item".to_owned(),
+                );
+            }
+            hosted.push(call);
+        }
+        text.push_str(&message_text(&item.value));
+        replay.push(without_nulls(item.value));
+    }
+    notes.extend(ids.note());
+    notes.append(&mut calls.notes);
+    let by_calls = if calls.list.is_empty() { Stop::End } else { Stop::Calls };
+    Turn {
+        format: Format::OpenAiResponses,
+        stop: stop.unwrap_or(by_calls),
+        calls: calls.list,
+        hosted,
+        text,
+        assistant: Value::Array(replay),
+        complete: end != End::Broken,
+        notes,
+    }
+}
+
+fn call_kind(item: &Value) -> Option<CallKind> {
+    match text_of(item, "type")? {
+        "function_call" => Some(CallKind::Function),
+        "custom_tool_call" => Some(CallKind::Custom),
+        "shell_call" => Some(CallKind::Shell),
+        "local_shell_call" => Some(CallKind::LocalShell),
+        "apply_patch_call" => Some(CallKind::ApplyPatch),
+        "computer_call" => Some(CallKind::Computer),
+        _ => None,
+    }
+}
+
+/// The text of the arguments as the provider wrote it, and the call.
+fn call(item: &Item, kind: CallKind, id: String, end: End, last: bool) -> (String, ModelCall) {
+    let value = &item.value;
+    let (args, is_value) = arguments(value, &item.raw, kind);
+    let unfinished = matches!(text_of(value, "status"), Some("incomplete" | "in_progress"));
+    let judged = match () {
+        () if end != End::Broken && (unfinished || !item.done) => broken(CUT),
+        () if is_value || kind == CallKind::Custom => end.value(args.clone(), last),
+        () => end.text(args.clone(), last),
+    };
+    let name = match kind {
+        CallKind::Function | CallKind::Custom => text_of(value, "name").unwrap_or_default(),
+        // A provider-defined item has no name but its type.
+        _ => text_of(value, "type").unwrap_or_default(),
+    };
+    let extra = Extra {
+        kind,
+        item_id: text_of(value, "id").map(str::to_owned),
+        caller: clone_of(value, "caller"),
+        namespace: text_of(value, "namespace").map(str::to_owned),
+        thought_signature: None,
+        safety_checks: clone_of(value, "pending_safety_checks"),
+    };
+    (args, ModelCall { provider_id: Some(id), name: name.to_owned(), args: judged, extra })
+}
+
+fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
+    let member = |key: &str| {
+        let text = raw::find(raw, &[Step::Key(key)]).map(str::to_owned);
+        text.or_else(|| value.get(key).map(Value::to_string)).unwrap_or_default()
+    };
+    match kind {
+        CallKind::Function => match value.get("arguments") {
+            Some(Value::String(text)) => (text.clone(), false),
+            None | Some(Value::Null) => (String::new(), false),
+            Some(_) => (member("arguments"), true),
+        },
+        CallKind::Custom => {
+            (json!({"input": field(value, &["input"]).cloned().unwrap_or("".into())}).to_string(), false)
+        }
+        CallKind::ApplyPatch => (member("operation"), true),
+        CallKind::Computer => {
+            let keys = ["action", "actions", "pending_safety_checks"];
+            let parts: Map<String, Value> = keys
+                .into_iter()
+                .filter_map(|key| Some((key.to_owned(), clone_of(value, key)?)))
+                .collect();
+            (Value::Object(parts).to_string(), true)
+        }
+        _ => (member("action"), true),
+    }
+}
+
+/// Fills in what the next request needs: the id, and arguments that are JSON.
+fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &Calls) {
+    let Some(object) = item.as_object_mut() else { return };
+    if let Some(id) = calls.list.last().and_then(|call| call.provider_id.clone()) {
+        object.insert("call_id".to_owned(), id.into());
+    }
+    if kind == CallKind::Function {
+        object.insert("arguments".to_owned(), replay_text(args).into());
+    }
+}
+
+fn hosted_call(item: &Value) -> Option<HostedCall> {
+    let kind = text_of(item, "type")?;
+    if !kind.ends_with("_call") && kind != "mcp_approval_request" {
+        return None;
+    }
+    Some(HostedCall {
+        id: text_of(item, "id").or_else(|| text_of(item, "call_id")).map(str::to_owned),
+        kind: kind.to_owned(),
+        name: text_of(item, "name").map(str::to_owned),
+        item: item.clone(),
+    })
+}
+
+fn message_text(item: &Value) -> String {
+    if text_of(item, "type") != Some("message") {
+        return String::new();
+    }
+    let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    parts
+        .iter()
+        .filter_map(|part| text_of(part, "text").or_else(|| text_of(part, "refusal")))
+        .collect()
+}
+
+/// Null members are accepted in output, not in input (research/protocols 2.2).
+fn without_nulls(mut item: Value) -> Value {
+    if let Some(object) = item.as_object_mut() {
+        object.retain(|_, value| !value.is_null());
+    }
+    item
+}

@@ -1,0 +1,172 @@
+//! The events of a Responses stream to one answer. The item of `output_item.done` is the final one.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::parse::{Answer, Item, items_of, status};
+use crate::calls::{End, text_of};
+use crate::error::{ParseError, provider_error};
+use crate::parse::{Chunk, Stream};
+use crate::raw::{self, Step};
+use crate::turn::Stop;
+
+#[derive(Default)]
+struct Assembler {
+    /// By output index, in order of arrival.
+    items: Vec<(u64, Item)>,
+    begun: bool,
+    /// Sequence numbers, which unmask events that a broken connection repeats or swaps.
+    seen: HashSet<u64>,
+    highest: u64,
+    swapped: bool,
+    /// What the last event says; `None` = it has not come.
+    ended: Option<(End, Option<Stop>)>,
+    failed: Option<Stop>,
+    notes: Vec<String>,
+}
+
+/// `None` when no event is one of Responses.
+pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
+    let mut state = Assembler::default();
+    for chunk in &stream.chunks {
+        state.push(chunk);
+    }
+    if !state.begun || (state.failed.is_some() && state.items.is_empty()) {
+        return None;
+    }
+    let mut notes = state.notes;
+    let (end, stop) = match (state.failed, state.ended, &stream.broken) {
+        (Some(stop), ..) => (End::Broken, Some(stop)),
+        (None, Some((end, stop)), None) if !state.swapped => (end, stop),
+        (None, _, reason) => {
+            notes.push("the stream ended before the answer was complete".to_owned());
+            notes.extend(reason.clone());
+            (End::Broken, Some(Stop::Missing))
+        }
+    };
+    let items = state.items.into_iter().map(|(_, item)| item).collect();
+    Some(Answer { items, end, stop, notes })
+}
+
+impl Assembler {
+    fn push(&mut self, chunk: &Chunk) {
+        let event = &chunk.value;
+        let kind = text_of(event, "type").unwrap_or_default();
+        let index = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
+        self.begun |= kind.starts_with("response.");
+        if let Some(number) = event.get("sequence_number").and_then(Value::as_u64) {
+            if !self.seen.insert(number) {
+                return;
+            }
+            self.swapped |= number < self.highest;
+            self.highest = self.highest.max(number);
+        }
+        match kind {
+            "response.output_item.added" => self.added(index, event, chunk),
+            "response.output_item.done" => self.done(index, event, chunk),
+            "response.function_call_arguments.delta" => self.grow(index, "arguments", event),
+            "response.custom_tool_call_input.delta" => self.grow(index, "input", event),
+            "response.function_call_arguments.done" => self.replace(index, "arguments", event),
+            "response.custom_tool_call_input.done" => self.replace(index, "input", event),
+            "response.output_text.delta" | "response.refusal.delta" => self.grow_text(index, event),
+            "response.completed" | "response.incomplete" => self.end(event, chunk),
+            "response.failed" | "error" => self.fail(event),
+            _ if provider_error(event).is_some() => self.fail(event),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, index: u64) -> Option<&mut Value> {
+        let slot = self.items.iter_mut().rev().find(|(i, item)| *i == index && !item.done);
+        slot.map(|(_, item)| &mut item.value)
+    }
+
+    fn added(&mut self, index: u64, event: &Value, chunk: &Chunk) {
+        let Some(value) = event.get("item").cloned() else { return };
+        let id = |item: &Value| text_of(item, "id").map(str::to_owned);
+        if self.items.iter().any(|(i, item)| *i == index && id(&item.value) == id(&value)) {
+            return;
+        }
+        self.items.push((index, Item { value, raw: raw_item(chunk), done: false }));
+    }
+
+    fn done(&mut self, index: u64, event: &Value, chunk: &Chunk) {
+        let Some(value) = event.get("item").cloned() else { return };
+        let item = Item { value, raw: raw_item(chunk), done: true };
+        let repeated = |(i, old): &(u64, Item)| *i == index && old.done && old.value == item.value;
+        if self.items.iter().any(repeated) {
+            self.notes.push("an output item was sent more than once; it counts once".to_owned());
+            return;
+        }
+        match self.items.iter_mut().find(|(i, old)| *i == index && !old.done) {
+            Some((_, open)) => *open = item,
+            None => self.items.push((index, item)),
+        }
+    }
+
+    fn grow(&mut self, index: u64, key: &str, event: &Value) {
+        let more = text_of(event, "delta").unwrap_or_default().to_owned();
+        if let Some(item) = self.open(index).and_then(Value::as_object_mut) {
+            match item.get_mut(key) {
+                Some(Value::String(text)) => text.push_str(&more),
+                _ => {
+                    item.insert(key.to_owned(), more.into());
+                }
+            }
+        }
+    }
+
+    fn replace(&mut self, index: u64, key: &str, event: &Value) {
+        let whole = event.get(key).cloned();
+        if let (Some(item), Some(whole)) = (self.open(index).and_then(Value::as_object_mut), whole)
+        {
+            item.insert(key.to_owned(), whole);
+        }
+    }
+
+    /// Text of a message that may never be done: kept so that an unfinished answer still shows it.
+    fn grow_text(&mut self, index: u64, event: &Value) {
+        let more = text_of(event, "delta").unwrap_or_default().to_owned();
+        let Some(item) = self.open(index).and_then(Value::as_object_mut) else { return };
+        let content = item.entry("content").or_insert_with(|| json!([]));
+        let Some(parts) = content.as_array_mut() else { return };
+        match parts.last_mut().and_then(|part| part.get_mut("text")) {
+            Some(Value::String(text)) => text.push_str(&more),
+            _ => parts.push(json!({"type": "output_text", "text": more, "annotations": []})),
+        }
+    }
+
+    fn end(&mut self, event: &Value, chunk: &Chunk) {
+        let response = event.get("response").unwrap_or(&Value::Null);
+        let (end, stop, notes) = match text_of(event, "type") {
+            Some("response.incomplete") if text_of(response, "status").is_none() => {
+                (End::Cut, Some(Stop::Length), Vec::new())
+            }
+            _ => status(response),
+        };
+        self.notes.extend(notes);
+        self.ended = Some((end, stop));
+        // A proxy that leaves out the item events still sends the whole output here.
+        let output = response.get("output").and_then(Value::as_array);
+        if let (true, Some(output)) = (self.items.is_empty(), output) {
+            let raw = raw::find(&chunk.text, &[Step::Key("response"), Step::Key("output")]);
+            self.items = (0u64..).zip(items_of(output, raw.unwrap_or_default())).collect();
+        }
+    }
+
+    fn fail(&mut self, event: &Value) {
+        let inner = event.get("response").filter(|r| r.is_object()).unwrap_or(event);
+        let words = match provider_error(inner) {
+            Some(ParseError::Provider { kind, message }) => format!("{kind}: {message}"),
+            _ => "the response failed".to_owned(),
+        };
+        self.notes.push(format!("the provider failed in the middle ({words})"));
+        self.failed.get_or_insert(Stop::Failed(words));
+    }
+}
+
+fn raw_item(chunk: &Chunk) -> String {
+    raw::member(&chunk.text, "item").unwrap_or_default().to_owned()
+}

@@ -1,0 +1,268 @@
+//! A response body of any kind to a turn.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::Value;
+
+use crate::error::{ParseError, provider_error, shorten};
+use crate::format::Format;
+use crate::raw;
+use crate::sse;
+use crate::turn::Turn;
+use crate::{anthropic, detect, gemini, openai_chat, openai_responses, text};
+
+/// A parsed JSON text beside the text itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunk {
+    pub(crate) value: Value,
+    pub(crate) text: String,
+}
+
+/// The pieces of a streamed answer.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// The pieces that could be read.
+    pub(crate) chunks: Vec<Chunk>,
+    /// Whether `[DONE]` was seen.
+    pub(crate) done: bool,
+    /// What could not be read: nothing of the answer may run.
+    pub(crate) broken: Option<String>,
+}
+
+/// A body, by its outer form.
+#[derive(Debug)]
+pub(crate) enum Doc {
+    /// One JSON text.
+    Whole(Chunk),
+    /// Several: server-sent events, lines of JSON, or an array of chunks.
+    Stream(Stream),
+    /// Anything else that is text.
+    Plain(String),
+}
+
+/// Reads what a model answered: a whole response body, a bare assistant message, or a recorded stream (server-sent events; for Gemini also an
+/// array of chunks; for Ollama lines of JSON). No call in it is not an error: `calls` is empty then.
+///
+/// # Errors
+/// [`ParseError`] when the body is empty, an HTML page, unreadable, in another format, or a provider's error object. An error that comes after
+/// the answer began is not one of these: the turn is then incomplete, and none of its calls can run.
+pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
+    let text = check_text(format, body)?;
+    if format == Format::Text {
+        return parse_text(text);
+    }
+    let doc = read(format, text)?;
+    if let Doc::Plain(plain) = &doc {
+        return Err(not_json(format, plain));
+    }
+    let parsed = match format {
+        Format::OpenAiChat => openai_chat::parse(&doc),
+        Format::OpenAiResponses => openai_responses::parse(&doc),
+        Format::Anthropic => anthropic::parse(&doc),
+        Format::Gemini => gemini::parse(&doc),
+        Format::Text => None,
+    };
+    if let Some(turn) = parsed {
+        return Ok(turn);
+    }
+    Err(why_not(format, &doc))
+}
+
+/// Why no turn could be made of a body that is JSON or a stream.
+fn why_not(format: Format, doc: &Doc) -> ParseError {
+    let first_error = match doc {
+        Doc::Whole(chunk) => provider_error(&chunk.value),
+        Doc::Stream(stream) => stream.chunks.iter().find_map(|c| provider_error(&c.value)),
+        Doc::Plain(_) => None,
+    };
+    if let Some(error) = first_error {
+        return error;
+    }
+    match detect::of(doc).filter(|found| *found != format) {
+        Some(found) => ParseError::OtherFormat { asked: format, found },
+        None => match doc {
+            Doc::Stream(Stream { broken: Some(reason), .. }) => {
+                ParseError::Invalid { format, reason: reason.clone() }
+            }
+            _ => ParseError::Unrecognised { asked: format, hint: hint(format) },
+        },
+    }
+}
+
+fn hint(format: Format) -> &'static str {
+    match format {
+        Format::OpenAiChat => "it has no `choices` and is no assistant message",
+        Format::OpenAiResponses => "it has no `output` items",
+        Format::Anthropic => "it has no `content` blocks",
+        Format::Gemini => "it has no `candidates` and is no model content",
+        Format::Text => "it is no text",
+    }
+}
+
+fn check_text(format: Format, body: &[u8]) -> Result<&str, ParseError> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let text = match std::str::from_utf8(body) {
+        Ok(text) => text,
+        // A recording may end inside a character; what stands before it is judged as a cut stream.
+        Err(error) if error.error_len().is_none() => {
+            body.get(..error.valid_up_to()).and_then(|b| std::str::from_utf8(b).ok()).unwrap_or("")
+        }
+        Err(error) => {
+            let reason = format!("byte {} is not UTF-8", error.valid_up_to());
+            return Err(ParseError::Invalid { format, reason });
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(ParseError::Empty);
+    }
+    html_title(text).map_or(Ok(text), |title| Err(ParseError::Html { title }))
+}
+
+fn html_title(text: &str) -> Option<String> {
+    let head: String = text.trim_start().chars().take(2000).collect();
+    let lower = head.to_ascii_lowercase();
+    let is_page = ["<!doctype html", "<html", "<head", "<body", "<title", "<center"]
+        .iter()
+        .any(|start| lower.starts_with(start));
+    if !is_page {
+        return None;
+    }
+    // Same byte positions: ASCII lower case changes no length.
+    let title = lower.find("<title>").and_then(|start| {
+        let inner = head.get(start + "<title>".len()..)?;
+        Some(inner.split('<').next().unwrap_or(inner).trim().to_owned())
+    });
+    Some(shorten(&title.unwrap_or_default(), 100))
+}
+
+fn parse_text(text: &str) -> Result<Turn, ParseError> {
+    let doc = read(Format::Text, text).unwrap_or_else(|_| Doc::Plain(text.to_owned()));
+    match detect::of(&doc) {
+        Some(found) if found != Format::Text => {
+            Err(ParseError::OtherFormat { asked: Format::Text, found })
+        }
+        _ => match &doc {
+            Doc::Whole(chunk) if text::calls_in(&chunk.text).is_empty() => {
+                provider_error(&chunk.value).map_or_else(|| Ok(text::parse(text)), Err)
+            }
+            _ => Ok(text::parse(text)),
+        },
+    }
+}
+
+/// The outer form of a body.
+pub(crate) fn read(format: Format, text: &str) -> Result<Doc, ParseError> {
+    let trimmed = text.trim();
+    match trimmed.as_bytes().first() {
+        Some(b'{' | b'[') => {}
+        _ if looks_like_events(text) => return Ok(Doc::Stream(read_events(text))),
+        _ => return Ok(Doc::Plain(text.to_owned())),
+    }
+    match serde_json::from_str(trimmed) {
+        Ok(Value::Array(items)) if items.iter().any(is_gemini_chunk) => {
+            Ok(Doc::Stream(read_array(trimmed)))
+        }
+        Ok(value) => Ok(Doc::Whole(Chunk { value, text: trimmed.to_owned() })),
+        Err(_) if trimmed.starts_with('[') && first_is_gemini(trimmed) => {
+            Ok(Doc::Stream(read_array(trimmed)))
+        }
+        Err(error) => read_lines(trimmed).map(Doc::Stream).ok_or_else(|| ParseError::Invalid {
+            format,
+            reason: if error.is_eof() {
+                format!("the JSON is cut off ({error})")
+            } else {
+                error.to_string()
+            },
+        }),
+    }
+}
+
+fn not_json(format: Format, plain: &str) -> ParseError {
+    let start = shorten(plain.trim(), 60);
+    let reason = format!("it is neither JSON nor an event stream; it begins with {start:?}");
+    ParseError::Invalid { format, reason }
+}
+
+fn looks_like_events(text: &str) -> bool {
+    text.lines().map(|line| line.trim_start_matches('\u{feff}')).find(|l| !l.is_empty()).is_some_and(
+        |line| ["data:", "event:", "id:", "retry:", ":"].iter().any(|f| line.starts_with(f)),
+    )
+}
+
+fn read_events(text: &str) -> Stream {
+    let mut stream = Stream::default();
+    let mut parser = sse::Parser::new();
+    let events = match parser.push(text.as_bytes()) {
+        Ok(events) => events,
+        Err(error) => {
+            stream.broken = Some(error.to_string());
+            return stream;
+        }
+    };
+    for event in events {
+        add_event(&mut stream, &event.data, true);
+    }
+    if let Some(event) = parser.finish() {
+        add_event(&mut stream, &event.data, false);
+    }
+    stream
+}
+
+/// One event's data. The last one, without its blank line, counts only when it is complete in itself.
+fn add_event(stream: &mut Stream, data: &[u8], ended: bool) {
+    let text = String::from_utf8_lossy(data);
+    let text = text.trim();
+    if text == "[DONE]" {
+        stream.done = true;
+    } else if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
+        stream.chunks.push(Chunk { value, text: text.to_owned() });
+    } else if !text.is_empty() && ended {
+        let what = format!("an event of the stream is no JSON: {:?}", shorten(text, 60));
+        stream.broken.get_or_insert(what);
+    } else if !text.is_empty() {
+        stream.broken.get_or_insert_with(|| "the stream ends inside an event".to_owned());
+    }
+}
+
+fn is_gemini_chunk(value: &Value) -> bool {
+    ["candidates", "promptFeedback", "usageMetadata"].iter().any(|key| value.get(key).is_some())
+}
+
+fn first_is_gemini(array: &str) -> bool {
+    let head: String = array.chars().take(400).collect();
+    head.contains("\"candidates\"") || head.contains("\"promptFeedback\"")
+}
+
+/// The chunks of an array, as Gemini streams them without `alt=sse`; of a cut array those that are whole.
+fn read_array(array: &str) -> Stream {
+    let mut stream = Stream::default();
+    let mut rest = array.strip_prefix('[').unwrap_or(array).trim_start();
+    while !rest.is_empty() && !rest.starts_with(']') {
+        let Some((item, after)) = raw::split_value(rest) else { break };
+        let Ok(value) = serde_json::from_str(item) else { break };
+        stream.chunks.push(Chunk { value, text: item.to_owned() });
+        let after = after.trim_start();
+        rest = after.strip_prefix(',').unwrap_or(after).trim_start();
+    }
+    if !rest.starts_with(']') && !rest.is_empty() {
+        stream.broken = Some("the stream ends inside a chunk".to_owned());
+    }
+    stream
+}
+
+/// Lines of JSON, as Ollama streams them; `None` when the first line is none.
+fn read_lines(text: &str) -> Option<Stream> {
+    let mut stream = Stream::default();
+    for line in text.split('\n').map(str::trim).filter(|line| !line.is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(value @ Value::Object(_)) => {
+                stream.chunks.push(Chunk { value, text: line.to_owned() });
+            }
+            _ if stream.chunks.is_empty() => return None,
+            _ => {
+                stream.broken = Some("a line of the stream is no JSON, or cut off".to_owned());
+                break;
+            }
+        }
+    }
+    Some(stream)
+}

@@ -1,0 +1,312 @@
+//! Strict mode: the subset of JSON Schema that OpenAI and Anthropic hold a model to while it writes.
+//!
+//! A schema either has a form in the subset that means the same to a model, or it is refused here and its tool is declared without strict
+//! mode. Never a wrong schema: an open map is no empty object, and a null that means something is no absent value.
+
+use serde_json::{Map, Value, json};
+
+use super::refs::{self, RefError};
+use super::{
+    Loss, MAX_NODES, Ported, SILENT, admits_null, common_type, in_words, move_out, pointer,
+};
+
+/// Whose rules (research/protocols 2.1 and 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strict {
+    /// All properties required, optional ones nullable; bounds, patterns and formats stay.
+    OpenAi,
+    /// Optional properties stay optional; bounds and patterns move into the description.
+    Anthropic,
+}
+
+/// Levels of objects and arrays that OpenAI takes; deeper tools are declared without strict mode.
+const MAX_LEVELS: usize = 10;
+/// Choices of all enums together that OpenAI takes.
+const MAX_CHOICES: usize = 1_000;
+
+const FORMATS: [&str; 9] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+
+impl Strict {
+    fn keeps(self, keyword: &str, value: &Value) -> bool {
+        match keyword {
+            "title" | "description" | "type" | "enum" => true,
+            "format" => {
+                let format = value.as_str().unwrap_or_default();
+                FORMATS.contains(&format) || (self == Self::Anthropic && format == "uri")
+            }
+            "default" => self == Self::Anthropic,
+            "pattern" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
+            | "exclusiveMaximum" | "maxItems" => self == Self::OpenAi,
+            "minItems" => self == Self::OpenAi || value.as_u64().is_some_and(|n| n <= 1),
+            _ => false,
+        }
+    }
+}
+
+/// The schema in the strict subset.
+///
+/// # Errors
+/// The first [`Loss`] that would change the meaning: an open map, a tuple, a recursion, an untyped value, a null with a meaning of its own.
+pub fn port(schema: &Value, rules: Strict) -> Result<Ported, Loss> {
+    let mut work = Work { rules, root: schema, losses: Vec::new(), nodes: 0, choices: 0, open: Vec::new() };
+    let mut root = schema.as_object().cloned().ok_or_else(|| Loss::new("", "it is no object"))?;
+    if ["anyOf", "oneOf", "allOf", "enum", "not", "$ref"].iter().any(|k| root.contains_key(*k)) {
+        return Err(Loss::new("", "its root is a composition"));
+    }
+    root.entry("properties").or_insert_with(|| json!({}));
+    root.insert("type".to_owned(), "object".into());
+    let schema = work.node(&Value::Object(root), "", 0)?;
+    Ok(Ported { schema, about: Vec::new(), losses: work.losses, strict: true })
+}
+
+struct Work<'s> {
+    rules: Strict,
+    root: &'s Value,
+    losses: Vec<Loss>,
+    nodes: usize,
+    choices: usize,
+    /// References being written out.
+    open: Vec<String>,
+}
+
+impl Work<'_> {
+    fn node(&mut self, schema: &Value, path: &str, level: usize) -> Result<Value, Loss> {
+        let refuse = |what: &str| Err(Loss::new(path, what));
+        let Some(map) = schema.as_object() else { return refuse("a value of any type") };
+        self.nodes += 1;
+        if level > MAX_LEVELS || self.nodes > MAX_NODES {
+            return refuse("too deep or too large");
+        }
+        if let Some(Value::String(reference)) = map.get("$ref") {
+            return self.reference(reference, map, path, level);
+        }
+        if let Some(Value::Array(all)) = map.get("allOf") {
+            let [only] = all.as_slice() else { return refuse("allOf") };
+            let mut beside = map.clone();
+            beside.shift_remove("allOf");
+            return self.node(&Value::Object(refs::merged(only, &beside)), path, level);
+        }
+        let mut out = Map::new();
+        if map.contains_key("anyOf") || map.contains_key("oneOf") {
+            self.union(map, path, level, &mut out)?;
+        } else {
+            self.typed(map, path, level, &mut out)?;
+        }
+        for (key, value) in map {
+            self.keyword(key, value, path, &mut out)?;
+        }
+        Ok(Value::Object(out))
+    }
+
+    fn reference(
+        &mut self,
+        reference: &str,
+        map: &Map<String, Value>,
+        path: &str,
+        level: usize,
+    ) -> Result<Value, Loss> {
+        let target = match refs::resolve(self.root, reference, &self.open) {
+            Ok(target) => refs::merged(target, map),
+            Err(RefError::Recursive) => return Err(Loss::new(path, "a recursion")),
+            Err(RefError::Unknown) => {
+                return Err(Loss::new(path, format!("an unknown reference {reference:?}")));
+            }
+        };
+        self.open.push(reference.to_owned());
+        let written = self.node(&Value::Object(target), path, level);
+        self.open.pop();
+        written
+    }
+
+    fn union(
+        &mut self,
+        map: &Map<String, Value>,
+        path: &str,
+        level: usize,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Loss> {
+        let key = if map.contains_key("anyOf") { "anyOf" } else { "oneOf" };
+        let beside = ["type", "properties", "items", "enum", "const"];
+        let both = map.contains_key("anyOf") && map.contains_key("oneOf");
+        if both || beside.iter().any(|k| map.contains_key(*k)) {
+            return Err(Loss::new(path, format!("`{key}` beside other keywords")));
+        }
+        if key == "oneOf" {
+            self.losses.push(Loss::new(path, "`oneOf` was declared as `anyOf`"));
+        }
+        let branches = map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let mut ported = Vec::new();
+        for (i, branch) in branches.iter().enumerate() {
+            ported.push(self.node(branch, &format!("{path}/{key}/{i}"), level)?);
+        }
+        if ported.is_empty() {
+            return Err(Loss::new(path, "an empty union"));
+        }
+        out.insert("anyOf".to_owned(), ported.into());
+        Ok(())
+    }
+
+    fn typed(
+        &mut self,
+        map: &Map<String, Value>,
+        path: &str,
+        level: usize,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Loss> {
+        let choices = match (map.get("enum"), map.get("const")) {
+            (Some(Value::Array(choices)), None) => Some(choices.clone()),
+            (None, Some(only)) => Some(vec![only.clone()]),
+            (None, None) => None,
+            _ => return Err(Loss::new(path, "both `enum` and `const`")),
+        };
+        let given = map.get("type").cloned();
+        let kind = given.or_else(|| common_type(choices.as_deref()?).map(Into::into));
+        let Some(kind) = kind else { return Err(Loss::new(path, "a value of any type")) };
+        let kinds: Vec<&str> = match &kind {
+            Value::String(kind) => vec![kind.as_str()],
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        out.insert("type".to_owned(), kind.clone());
+        if let Some(choices) = choices {
+            self.choices += choices.len();
+            let plain = choices.iter().all(|c| !c.is_object() && !c.is_array());
+            if !plain || self.choices > MAX_CHOICES {
+                return Err(Loss::new(path, "its enum"));
+            }
+            out.insert("enum".to_owned(), choices.into());
+        }
+        let nested = kinds.iter().any(|k| matches!(*k, "object" | "array"));
+        let others = kinds.iter().filter(|k| **k != "null").count();
+        match kinds.as_slice() {
+            _ if nested && others > 1 => Err(Loss::new(path, "a choice of types with objects")),
+            kinds if kinds.contains(&"object") => self.object(map, path, level, out),
+            kinds if kinds.contains(&"array") => self.array(map, path, level, out),
+            [] => Err(Loss::new(path, "a value of any type")),
+            _ => Ok(()),
+        }
+    }
+
+    fn object(
+        &mut self,
+        map: &Map<String, Value>,
+        path: &str,
+        level: usize,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Loss> {
+        let closed = match map.get("additionalProperties") {
+            Some(Value::Bool(false)) => true,
+            None => false,
+            Some(_) => return Err(Loss::new(path, "an open map (additionalProperties)")),
+        };
+        let empty = Map::new();
+        let properties = map.get("properties").and_then(Value::as_object);
+        if properties.is_none() && !closed || map.contains_key("patternProperties") {
+            return Err(Loss::new(path, "an open map"));
+        }
+        let properties = properties.unwrap_or(&empty);
+        let required: Vec<&str> = map
+            .get("required")
+            .and_then(Value::as_array)
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        if required.iter().any(|name| !properties.contains_key(*name)) {
+            return Err(Loss::new(path, "a required property without a schema"));
+        }
+        let mut ported = Map::new();
+        for (name, schema) in properties {
+            let at = pointer(&pointer(path, "properties"), name);
+            let mut node = self.node(schema, &at, level + 1)?;
+            if self.rules == Strict::OpenAi {
+                if admits_null(&node) {
+                    let what = "a null that means something: strict mode writes null for absent";
+                    return Err(Loss::new(&at, what));
+                }
+                if !required.contains(&name.as_str()) {
+                    make_nullable(&mut node);
+                }
+            }
+            ported.insert(name.clone(), node);
+        }
+        let names: Vec<&str> = match self.rules {
+            Strict::OpenAi => ported.keys().map(String::as_str).collect(),
+            Strict::Anthropic => required,
+        };
+        let names = json!(names);
+        out.insert("properties".to_owned(), ported.into());
+        out.insert("required".to_owned(), names);
+        out.insert("additionalProperties".to_owned(), false.into());
+        Ok(())
+    }
+
+    fn array(
+        &mut self,
+        map: &Map<String, Value>,
+        path: &str,
+        level: usize,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Loss> {
+        if map.contains_key("prefixItems") {
+            return Err(Loss::new(path, "a tuple"));
+        }
+        let Some(items) = map.get("items") else {
+            return Err(Loss::new(path, "an array of anything"));
+        };
+        let items = self.node(items, &pointer(path, "items"), level + 1)?;
+        out.insert("items".to_owned(), items);
+        Ok(())
+    }
+
+    /// What the structure above has not taken.
+    fn keyword(
+        &mut self,
+        key: &str,
+        value: &Value,
+        path: &str,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Loss> {
+        let structural = [
+            "type", "enum", "const", "anyOf", "oneOf", "properties", "required", "items",
+            "additionalProperties",
+        ];
+        match key {
+            _ if structural.contains(&key) || SILENT.contains(&key) => {}
+            "default" if value.is_null() => {}
+            "description" => {
+                // Words that were moved out of keywords stand behind the author's own.
+                let own = value.as_str().unwrap_or_default();
+                let words = out.get("description").and_then(Value::as_str).unwrap_or_default();
+                let text = if words.is_empty() { own.to_owned() } else { format!("{own} {words}") };
+                out.insert("description".to_owned(), text.into());
+            }
+            "$dynamicRef" => return Err(Loss::new(path, in_words(key, value))),
+            _ if self.rules.keeps(key, value) => {
+                out.insert(key.to_owned(), value.clone());
+            }
+            _ => move_out(out, key, value, path, &mut self.losses),
+        }
+        Ok(())
+    }
+}
+
+/// Lets null through: that is how strict mode says "absent".
+fn make_nullable(node: &mut Value) {
+    let Some(map) = node.as_object_mut() else { return };
+    match map.get_mut("type") {
+        Some(Value::String(kind)) => {
+            let kinds = json!([kind, "null"]);
+            map.insert("type".to_owned(), kinds);
+        }
+        Some(Value::Array(kinds)) if !kinds.iter().any(|k| k == "null") => kinds.push("null".into()),
+        _ => {}
+    }
+    if let Some(Value::Array(choices)) = map.get_mut("enum")
+        && !choices.contains(&Value::Null)
+    {
+        choices.push(Value::Null);
+    }
+    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
+        branches.push(json!({"type": "null"}));
+    }
+}

@@ -1,0 +1,90 @@
+//! Tools for models without function calling: calls and results as plain text.
+//!
+//! What is taken as a call, and what is not. A model that explains how to call a tool must not call it by that, so:
+//! - `<tool_call>…</tool_call>` that begins a line outside code fences, and a fence marked `tool_call`, are calls wherever they stand: the
+//!   mark is the protocol's own.
+//! - A `json` or unmarked fence, and bare JSON, are calls only when the whole message consists of them, and every object in it has the form
+//!   of a call: `{"name","arguments"}`, `{"tool","action","params"}` or `{"actions":[…]}`.
+//! - Anything else, such as a tag in the middle of a line, in a quotation or in another fence, is prose; a note says that it was seen.
+
+mod declare;
+mod find;
+mod scan;
+
+use serde_json::{Value, json};
+use toolcrib_core::RawArgs;
+
+pub(crate) use declare::{import_tools, prompt};
+pub(crate) use find::{Found, calls_in, tagged_calls, without_calls};
+
+use crate::calls::{UNFINISHED, broken};
+use crate::format::Format;
+use crate::reply::Answered;
+use crate::turn::{Extra, ModelCall, Stop, Turn};
+use crate::wire;
+
+/// Reads a text answer; never fails, because prose is an answer too.
+pub(crate) fn parse(text: &str) -> Turn {
+    let found = calls_in(text);
+    let complete = !found.iter().any(|call| call.cut);
+    let mut notes = Vec::new();
+    if found.is_empty() && find::mentions_call(text) {
+        notes.push(
+            "something like a tool call stands inside prose, a quotation or an example; it was not taken as a call"
+                .to_owned(),
+        );
+    }
+    if !complete {
+        notes.push("the text ends inside a call; none of its calls is run".to_owned());
+    }
+    let calls: Vec<ModelCall> = found
+        .into_iter()
+        .map(|call| ModelCall {
+            provider_id: None,
+            name: call.name,
+            args: if complete { RawArgs::Text(call.args) } else { broken(UNFINISHED) },
+            extra: Extra::default(),
+        })
+        .collect();
+    Turn {
+        format: Format::Text,
+        stop: if calls.is_empty() { Stop::End } else { Stop::Calls },
+        text: if calls.is_empty() { text.trim().to_owned() } else { without_calls(text) },
+        calls,
+        hosted: Vec::new(),
+        assistant: json!({"role": "assistant", "content": text}),
+        complete,
+        notes,
+    }
+}
+
+/// One user message with every result. `<` is written `\u003c` inside the JSON, so no result can end its own element.
+pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
+    if answers.is_empty() {
+        return Vec::new();
+    }
+    let parts: Vec<String> = turn
+        .calls
+        .iter()
+        .zip(answers)
+        .enumerate()
+        .map(|(i, (call, answer))| {
+            let mut body = wire::text(answer, wire::limits(Format::Text).result_chars);
+            for media in wire::media(answer, Format::Text) {
+                body.push('\n');
+                body.push_str(&wire::not_shown(&media));
+            }
+            let name = attribute(&call.name);
+            let body = body.replace('<', "\\u003c");
+            format!("<tool_result name=\"{name}\" id=\"{}\">\n{body}\n</tool_result>", i + 1)
+        })
+        .collect();
+    vec![json!({"role": "user", "content": parts.join("\n")})]
+}
+
+fn attribute(name: &str) -> String {
+    name.chars()
+        .take(100)
+        .map(|c| if c.is_alphanumeric() || "_-.:".contains(c) { c } else { '_' })
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! The marked blocks of a text: tags and code fences.
+#![deny(clippy::indexing_slicing)]
+
+use crate::raw;
+
+pub(super) const OPEN: &str = "<tool_call>";
+pub(super) const CLOSE: &str = "</tool_call>";
+
+/// What marks a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// `<tool_call>`.
+    Tag,
+    /// A fence marked `tool_call`.
+    CallFence,
+    /// A fence marked `json`, or not at all.
+    JsonFence,
+    /// Any other fence.
+    OtherFence,
+}
+
+/// A marked block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block<'t> {
+    pub(super) mark: Mark,
+    /// Bytes of the text from the mark's start to its end.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// What stands between the marks.
+    pub(super) body: &'t str,
+    /// Whether the closing mark is there.
+    pub(super) closed: bool,
+}
+
+/// All blocks, in order.
+pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+        let indent = line.len() - line.trim_start().len();
+        let block = if line.trim_start().starts_with("```") {
+            Some(fence(text, at, line))
+        } else if line.trim_start().starts_with(OPEN) {
+            Some(tag(text, at + indent))
+        } else {
+            None
+        };
+        at = match block {
+            // Another tag may follow on the same line.
+            Some(block) => block.end.max(at + 1),
+            None => at + line.len(),
+        };
+        found.extend(block);
+    }
+    found
+}
+
+fn fence<'t>(text: &'t str, start: usize, first: &str) -> Block<'t> {
+    let marker = first.trim();
+    let ticks = marker.len() - marker.trim_start_matches('`').len();
+    let language = marker.trim_start_matches('`').trim().to_ascii_lowercase();
+    let mark = match language.as_str() {
+        "tool_call" | "tool_calls" => Mark::CallFence,
+        "json" | "" => Mark::JsonFence,
+        _ => Mark::OtherFence,
+    };
+    let body_start = start + first.len();
+    let mut at = body_start;
+    for line in text.get(body_start..).unwrap_or_default().split_inclusive('\n') {
+        let bare = line.trim();
+        if bare.len() >= ticks && bare.bytes().all(|b| b == b'`') {
+            let body = text.get(body_start..at).unwrap_or_default();
+            return Block { mark, start, end: at + line.len(), body, closed: true };
+        }
+        at += line.len();
+    }
+    let body = text.get(body_start..).unwrap_or_default();
+    Block { mark, start, end: text.len(), body, closed: false }
+}
+
+/// The JSON text decides where a tag's body ends, so that a closing tag inside a string is not one.
+fn tag(text: &str, start: usize) -> Block<'_> {
+    let rest = text.get(start + OPEN.len()..).unwrap_or_default();
+    let from = rest.len() - rest.trim_start().len();
+    let after_json = rest
+        .get(from..)
+        .filter(|body| body.starts_with(['{', '[']))
+        .and_then(raw::split_value)
+        .map(|(value, _)| from + value.len());
+    let search = after_json.unwrap_or(0);
+    let close = rest.get(search..).and_then(|r| r.find(CLOSE)).map(|at| search + at);
+    let (body, length, closed) = match close {
+        Some(at) => (rest.get(..at).unwrap_or_default(), at + CLOSE.len(), true),
+        None => (rest, rest.len(), false),
+    };
+    Block { mark: Mark::Tag, start, end: start + OPEN.len() + length, body, closed }
+}

@@ -1,0 +1,199 @@
+//! What every format's results have in common: the wire form, its bounds, and pictures beside it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use toolcrib_core::{Blob, Block};
+
+use crate::format::Format;
+use crate::reply::Answered;
+
+/// What one format takes in a result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Characters of one result's JSON text.
+    pub(crate) result_chars: usize,
+    /// Bytes of one picture or sound, before base64.
+    media_bytes: usize,
+    /// Bytes of all pictures and sounds of one result.
+    media_total: usize,
+    /// Media types that it shows.
+    media_types: &'static [&'static str],
+}
+
+const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+const IMAGES_AND_SOUND: &[&str] = &[
+    "image/png", "image/jpeg", "image/gif", "image/webp", "audio/wav", "audio/x-wav", "audio/mpeg",
+    "audio/mp3",
+];
+const GEMINI_IMAGES: &[&str] =
+    &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+
+const MB: usize = 1_000_000;
+
+/// The limits of the providers' documentation, rounded down. The engine's own bound (20,000 characters) is far below them; they matter when a
+/// host raises it. OpenAI refuses a text over 1,048,576 characters in a message and over 10,485,760 in a `function_call_output`, and 50 MB of
+/// pictures in a request; Anthropic refuses requests over 32 MB and pictures over 5 MB; Gemini requests over 20 MB.
+pub(crate) fn limits(format: Format) -> Limits {
+    let (result_chars, media_bytes, media_total, media_types) = match format {
+        Format::OpenAiChat => (MB, 15 * MB, 30 * MB, IMAGES_AND_SOUND),
+        Format::OpenAiResponses => (10 * MB, 15 * MB, 30 * MB, IMAGES),
+        // 3.75 MB is 5 MB of base64.
+        Format::Anthropic => (10 * MB, 3_750_000, 15 * MB, IMAGES),
+        Format::Gemini => (5 * MB, 7 * MB, 10 * MB, GEMINI_IMAGES),
+        Format::Text => (MB, 0, 0, &[] as &[&str]),
+    };
+    Limits { result_chars, media_bytes, media_total, media_types }
+}
+
+/// The result as JSON text of at most `limit` characters.
+pub(crate) fn text(answer: &Answered<'_>, limit: usize) -> String {
+    bounded(object(answer), limit).to_string()
+}
+
+/// The result as a JSON object of at most `limit` characters.
+pub(crate) fn bounded_object(answer: &Answered<'_>, limit: usize) -> Value {
+    bounded(object(answer), limit)
+}
+
+fn object(answer: &Answered<'_>) -> Value {
+    match answer {
+        Answered::Outcome(outcome) => outcome.to_wire(),
+        Answered::Suspended(text) => json!({"status": "suspended", "message": text}),
+        Answered::NotRun(text) => json!({"status": "not_run", "message": text}),
+    }
+}
+
+/// Whether the provider is told of an error.
+pub(crate) fn is_error(answer: &Answered<'_>) -> bool {
+    match answer {
+        Answered::Outcome(outcome) => outcome.is_error(),
+        Answered::Suspended(_) => false,
+        Answered::NotRun(_) => true,
+    }
+}
+
+/// Cuts the longest member in the middle until the whole fits.
+fn bounded(mut wire: Value, limit: usize) -> Value {
+    let total = wire.to_string().chars().count();
+    if total <= limit {
+        return wire;
+    }
+    let Some(object) = wire.as_object_mut() else { return wire };
+    object.remove("notes");
+    let key = if object.contains_key("result") { "result" } else { "message" };
+    let whole = match object.remove(key) {
+        Some(Value::String(text)) => text,
+        Some(value) => value.to_string(),
+        None => String::new(),
+    };
+    object.insert(
+        "shortened".to_owned(),
+        format!("The result has {total} characters, more than this format takes; its middle was left out.")
+            .into(),
+    );
+    let mut keep = limit;
+    loop {
+        keep /= 2;
+        object.insert(key.to_owned(), middle_cut(&whole, keep).into());
+        if keep == 0 || Value::Object(object.clone()).to_string().chars().count() <= limit {
+            return wire;
+        }
+    }
+}
+
+/// `keep` characters from both ends together.
+fn middle_cut(text: &str, keep: usize) -> String {
+    let count = text.chars().count();
+    if count <= keep {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(keep / 2).collect();
+    let tail: String = text.chars().skip(count - keep / 2).collect();
+    format!("{head}\n[… {} characters left out …]\n{tail}", count - 2 * (keep / 2))
+}
+
+/// A picture or sound of a result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Media<'a> {
+    pub(crate) blob: &'a Blob,
+    /// Whether the format takes it.
+    pub(crate) fits: bool,
+}
+
+impl Media<'_> {
+    pub(crate) fn base64(&self) -> String {
+        STANDARD.encode(&self.blob.data)
+    }
+
+    pub(crate) fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.blob.media_type, self.base64())
+    }
+
+    pub(crate) fn is_image(&self) -> bool {
+        self.blob.media_type.starts_with("image/")
+    }
+}
+
+/// Every picture and sound of a result, and whether the format takes it.
+pub(crate) fn media<'a>(answer: &Answered<'a>, format: Format) -> Vec<Media<'a>> {
+    let limits = limits(format);
+    let Answered::Outcome(outcome) = answer else { return Vec::new() };
+    let Ok(result) = &outcome.result else { return Vec::new() };
+    let mut left = limits.media_total;
+    let mut all = Vec::new();
+    for block in &result.media {
+        let (Block::Image(blob) | Block::Audio(blob)) = block else { continue };
+        let size = blob.data.len();
+        let fits = size <= limits.media_bytes.min(left)
+            && size > 0
+            && limits.media_types.contains(&blob.media_type.as_str());
+        if fits {
+            left -= size;
+        }
+        all.push(Media { blob, fits });
+    }
+    all
+}
+
+/// A line about a picture that the format does not take.
+pub(crate) fn not_shown(media: &Media<'_>) -> String {
+    let (kind, bytes) = (&media.blob.media_type, media.blob.data.len());
+    format!("[{kind}, {bytes} bytes: not shown, because this format does not take it]")
+}
+
+/// The result's JSON text, with a line for every picture that is not shown.
+pub(crate) fn text_with_notes(answer: &Answered<'_>, media: &[Media<'_>], limit: usize) -> String {
+    let mut text = text(answer, limit);
+    for media in media.iter().filter(|m| !m.fits) {
+        text.push('\n');
+        text.push_str(&not_shown(media));
+    }
+    text
+}
+
+/// A JSON object of these members, without those that are null.
+pub(crate) fn members(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let kept = pairs.into_iter().filter(|(_, v)| !v.is_null());
+    Value::Object(kept.map(|(k, v)| (k.to_owned(), v)).collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_results_are_cut_in_the_middle_and_say_so() {
+        let long = "é\"".repeat(5_000);
+        for limit in [500, 1_000, 9_000] {
+            let wire = bounded(json!({"status": "success", "result": long}), limit);
+            let text = wire.to_string();
+            assert!(text.chars().count() <= limit, "{limit}");
+            assert!(text.contains("left out") && text.contains("20034 characters") || text.contains("characters"));
+            assert_eq!(wire["status"], "success");
+            assert!(wire["result"].as_str().unwrap().starts_with('é'));
+        }
+        let short = json!({"status": "success", "result": "ok"});
+        assert_eq!(bounded(short.clone(), 500), short);
+    }
+}

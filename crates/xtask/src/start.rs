@@ -1,0 +1,227 @@
+//! `cargo xtask start`: the tour. Answers of models go through the built binary; what comes back, and what happened on disk, is checked.
+
+mod follow_up;
+mod server;
+mod steps;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::{flags, process};
+use server::Server;
+use steps::{STEPS, Step};
+
+/// Files that the workspace of the tour begins with.
+const FILES: &[(&str, &str)] = &[
+    ("notes.md", "# Notes\n\n- buy oats\n- water the plants\n"),
+    ("hello.py", "print(\"Hello, world\")\n"),
+    ("data/prices.csv", "item,price\noats,2.40\n"),
+    ("old.log", "nothing happened\n"),
+];
+
+const INTRO: &str = "
+Toolcrib: what a model answered goes in, its tool calls are checked, run, bounded and recorded, and the messages to send
+back come out. Nothing here needs a key or the internet: the answers are recorded, the files and the server are real.
+";
+
+/// Takes the tour; `--keep` leaves its folder for a look afterwards.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let [keep] = flags(args, ["--keep"])?;
+    println!("Building toolcrib ...");
+    let binary = process::build_binary()?;
+    let tour = Tour { binary, folder: Folder::create(keep)?, server: Server::start()? };
+    println!("{INTRO}");
+    println!("workspace  {}", tour.folder.workspace().display());
+    println!("server     http://127.0.0.1:{} (opened with --allow-net)", tour.server.port());
+    for (number, step) in STEPS.iter().enumerate() {
+        tour.take(number + 1, step).with_context(|| format!("step {}", step.format))?;
+    }
+    tour.undo()?;
+    println!("{}", closing(&tour.binary));
+    if keep {
+        println!("The folder of the tour is kept: {}", tour.folder.path.display());
+    }
+    Ok(())
+}
+
+struct Tour {
+    binary: PathBuf,
+    folder: Folder,
+    server: Server,
+}
+
+impl Tour {
+    /// One answer of a model: in, run, out, checked.
+    fn take(&self, number: usize, step: &Step) -> Result<()> {
+        println!("\n── {number}. {} {}", step.format, "─".repeat(90 - step.format.len().min(80)));
+        println!("{}\n", step.about);
+        let body = step.body.replace("{{PORT}}", &self.server.port().to_string());
+        let net = format!("127.0.0.1:{}", self.server.port());
+        let args = ["exec", "--format", step.format, "--allow-net", &net, "--explain"];
+        println!("$ toolcrib {} --root . < {}\n", args.join(" "), step.file);
+        let output = self.toolcrib(&args, &body)?;
+        let trace = String::from_utf8_lossy(&output.stderr).into_owned();
+        let context = || format!("toolcrib ended with {}\n{trace}", output.status);
+        ensure!(output.status.success(), context());
+        let messages: Value = serde_json::from_slice(&output.stdout).with_context(context)?;
+        println!("what every stage decided (stderr)\n{}", indented(&trace));
+        println!(
+            "the messages to append (stdout)\n{}",
+            indented(&serde_json::to_string_pretty(&messages)?)
+        );
+        check_results(step, &messages)?;
+        for (path, expected) in step.files {
+            self.check_file(path, *expected)?;
+        }
+        println!("checked: {}", step.checked());
+        Ok(())
+    }
+
+    /// The last change of a file is taken back.
+    fn undo(&self) -> Result<()> {
+        println!("\n── {}. undo {}\n", STEPS.len() + 1, "─".repeat(86));
+        println!("Every change of a file is in the journal of its workspace, whoever made it.\n");
+        for args in [&["undo", "--list"][..], &["undo"]] {
+            println!("$ toolcrib {} --root .\n", args.join(" "));
+            let output = self.toolcrib(args, "")?;
+            let words = String::from_utf8_lossy(&output.stdout);
+            ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            println!("{}", indented(&words));
+        }
+        self.check_file("plan.md", Some(steps::PLAN))?;
+        println!("checked: plan.md is what it was before the last answer");
+        Ok(())
+    }
+
+    fn toolcrib(&self, args: &[&str], stdin: &str) -> Result<Output> {
+        let mut child = Command::new(&self.binary)
+            .args(args)
+            .arg("--root")
+            .arg(".")
+            .current_dir(self.folder.workspace())
+            .env("TOOLCRIB_HOME", self.folder.path.join("state"))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", self.binary.display()))?;
+        if let Some(mut pipe) = child.stdin.take() {
+            pipe.write_all(stdin.as_bytes())?;
+        }
+        Ok(child.wait_with_output()?)
+    }
+
+    fn check_file(&self, path: &str, expected: Option<&str>) -> Result<()> {
+        let found = fs::read_to_string(self.folder.workspace().join(path)).ok();
+        ensure!(found.as_deref() == expected, "{path} is {found:?}, expected {expected:?}");
+        Ok(())
+    }
+}
+
+/// One result per call, in the order of the calls, each as the step expects it.
+fn check_results(step: &Step, messages: &Value) -> Result<()> {
+    let results = follow_up::results(step.format, messages);
+    let ids: Vec<&str> = results.iter().map(|result| result.id.as_str()).collect();
+    let expected: Vec<&str> = step.results.iter().map(|expect| expect.id).collect();
+    ensure!(ids == expected, "the follow-up answers the calls {ids:?}, expected {expected:?}");
+    for (result, expect) in results.iter().zip(step.results) {
+        let (status, words) = (expect.status(), expect.words);
+        if !result.text.contains(&status) || !result.text.contains(words) {
+            bail!("call {}: expected {status} and {words:?} in:\n{}", expect.id, result.text);
+        }
+    }
+    Ok(())
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+fn closing(binary: &Path) -> String {
+    format!(
+        "
+Everything came out as expected. What next?
+
+    alias toolcrib={}
+    toolcrib tool list                                         the tools, and why one is not offered
+    toolcrib tool call read_file --args '{{\"path\":\"README.md\"}}'   any tool by hand, through the same door
+    toolcrib spec --format anthropic                           the declarations to send with your request
+    toolcrib exec --explain < response.json                    your own model's answer; the format is detected
+    toolcrib net check http://169.254.169.254/                 which rule refuses an address
+
+README.md shows every command, docs/exec.md the filters for other stacks, docs/tools.md every tool.",
+        binary.display()
+    )
+}
+
+/// The folder of one tour: the workspace and the state beside it. Removed at the end, also after a failure.
+struct Folder {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Folder {
+    fn create(keep: bool) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("toolcrib-tour-{}", std::process::id()));
+        let folder = Self { path, keep };
+        for (name, text) in FILES {
+            let file = folder.workspace().join(name);
+            fs::create_dir_all(file.parent().context("a file without a folder")?)?;
+            fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
+        }
+        fs::write(folder.path.join("outside.txt"), "not for models\n")?;
+        Ok(folder)
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.path.join("workspace")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.keep {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_missing_wrong_or_misplaced_result_fails_the_tour() {
+        let step = STEPS.iter().find(|step| step.format == "openai-chat").unwrap();
+        let message = |id: &str, content: &str| json!({"role": "tool", "tool_call_id": id, "content": content});
+        let good: Vec<Value> = step
+            .results
+            .iter()
+            .map(|e| message(e.id, &format!("{{{},\"result\":\"{}\"}}", e.status(), e.words)))
+            .collect();
+        assert!(check_results(step, &json!(good)).is_ok());
+        assert!(check_results(step, &json!(good[1..])).is_err(), "one is missing");
+        let mut turned = good.clone();
+        turned.reverse();
+        assert!(check_results(step, &json!(turned)).is_err(), "the order is wrong");
+        let mut failed = good;
+        failed[0] = message(step.results[0].id, "{\"status\":\"error\"}");
+        assert!(check_results(step, &json!(failed)).is_err(), "one failed");
+    }
+
+    #[test]
+    fn the_folder_is_removed() {
+        let folder = Folder::create(false).unwrap();
+        let path = folder.path.clone();
+        assert!(folder.workspace().join("data/prices.csv").is_file());
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

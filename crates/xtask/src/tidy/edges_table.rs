@@ -1,0 +1,55 @@
+//! Which crate may depend on which: the star around `core` of ARCHITECTURE.md, as data.
+
+/// Folder of a crate, and the crates of ours that it may use. A crate without a row fails, so a new one needs a decision.
+pub(super) const ALLOWED: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("shell", &[]),
+    ("net", &[]),
+    ("engine", &["core", "shell"]),
+    ("store", &["core"]),
+    ("sandbox", &["net"]),
+    ("builtins", &["core", "shell", "net", "sandbox"]),
+    ("providers", &["core"]),
+    ("agent", &["core", "providers"]),
+    ("chain", &["core", "sandbox"]),
+    ("discover", &["core"]),
+    ("mcp", &["core", "net", "sandbox"]),
+    ("server", &["core", "net", "providers", "agent"]),
+    ("testkit", &["core"]),
+    (
+        "app",
+        &[
+            "core",
+            "shell",
+            "net",
+            "engine",
+            "store",
+            "sandbox",
+            "builtins",
+            "providers",
+            "agent",
+            "chain",
+            "discover",
+            "mcp",
+            "server",
+        ],
+    ),
+    ("cli", &["app"]),
+    ("xtask", &["app"]),
+];
+
+/// The crate that everybody may use in tests, and nobody otherwise.
+pub(super) const FOR_TESTS: &str = "testkit";
+
+/// The crate that measures all others, so it may use all of them.
+pub(super) const MEASURES: &str = "bench";
+
+/// Libraries that belong to one place, with the crates that may use them outside of tests.
+pub(super) const OWNED: &[(&str, &[&str], &str)] = &[
+    ("clap", &["cli"], "only the binary knows a command line"),
+    ("anyhow", &["cli", "xtask"], "libraries have typed errors"),
+    ("hyper", &["net"], "there is one way to the network, and it checks addresses"),
+    ("reqwest", &[], "it connects to addresses nobody checked"),
+    ("rmcp", &["mcp"], "its types stay inside one crate"),
+    ("jsonschema", &["engine"], "arguments are validated in one stage"),
+];
