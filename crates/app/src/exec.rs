@@ -7,7 +7,7 @@ use toolcrib_core::{
     Answer, Batch, Call, Context, Invoker as _, ModelAbility, Origin, RunLimits, RunSpec, ToolError,
     ViewRequest,
 };
-use toolcrib_providers::{self as providers, Format, HostedCall, ParseError, Reply};
+use toolcrib_providers::{self as providers, Answered, Format, HostedCall, ParseError, Reply};
 
 use crate::toolcrib::Toolcrib;
 
@@ -50,6 +50,8 @@ pub struct ExecReply {
     pub hosted: Vec<HostedCall>,
     /// What was odd about the response.
     pub notes: Vec<String>,
+    /// Whether the response arrived whole; when not, none of its calls was run, and each result says so.
+    pub complete: bool,
 }
 
 /// Why nothing was run.
@@ -77,17 +79,20 @@ pub(crate) async fn run(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result
         ..ViewRequest::default()
     });
     let names = toolcrib.declare(format, &view, false).names;
-    let calls: Vec<Call> = turn
-        .calls
-        .iter()
-        .map(|call| Call::new(names.original(&call.name), call.args.clone()))
-        .collect();
+    // What is no declared name is asked for as it is, and the door says what it thinks of it.
+    let original = |name: &str| names.original(name).unwrap_or(name).to_owned();
+    let calls: Vec<Call> =
+        turn.calls.iter().map(|call| Call::new(original(&call.name), call.args.clone())).collect();
     let engine = toolcrib.engine();
     let run = engine.open_run(RunSpec { parent: None, limits: request.limits }).map_err(ExecError::Run)?;
     let batch = Batch { run: Some(run), origin: request.origin, context: request.context, view, calls };
     let answers = engine.invoke(batch).await;
     engine.close_run(run);
-    let replies: Vec<Reply<'_>> = answers.iter().map(Reply::from).collect();
+    let replies: Vec<Reply<'_>> = answers
+        .iter()
+        .enumerate()
+        .map(|(call, answer)| Reply { call, answer: answered(answer) })
+        .collect();
     let messages = providers::reply(&turn, &replies);
     let calls = turn
         .calls
@@ -95,5 +100,20 @@ pub(crate) async fn run(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result
         .zip(answers)
         .map(|(call, answer)| ExecCall { provider_id: call.provider_id, answer })
         .collect();
-    Ok(ExecReply { format, messages, assistant: turn.assistant, calls, hosted: turn.hosted, notes: turn.notes })
+    Ok(ExecReply {
+        format,
+        messages,
+        assistant: turn.assistant,
+        calls,
+        hosted: turn.hosted,
+        notes: turn.notes,
+        complete: turn.complete,
+    })
+}
+
+fn answered(answer: &Answer) -> Answered<'_> {
+    match answer {
+        Answer::Done(outcome) => Answered::Outcome(outcome),
+        Answer::Suspended(request) => Answered::Suspended(&request.summary),
+    }
 }

@@ -32,5 +32,5 @@ pub use toolcrib_net as net;
 /// Provider formats.
 pub use toolcrib_providers as providers;
 
-/// The undo journal of a workspace.
-pub use toolcrib_builtins::fs::journal;
+/// Workspaces and their undo journal.
+pub use toolcrib_builtins::fs as workspace;

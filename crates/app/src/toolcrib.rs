@@ -1,11 +1,13 @@
 //! A working Toolcrib, and how it is built.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_builtins::{Builtins, journal::Journal};
+use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
+use toolcrib_builtins::Builtins;
 use toolcrib_core::{
-    Answer, Approver, Batch, Call, Catalog, Gate, Guard, Invoker as _, Observer, Origin,
-    Permissions, RawArgs, Source, ToolInfo, ToolSpec, ViewRequest,
+    Answer, Approver, ArtifactStore, Batch, Call, Catalog, Gate, Guard, Invoker as _, Observer,
+    Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::store::FileArtifacts;
 use toolcrib_engine::{Engine, EngineBuilder};
@@ -19,6 +21,7 @@ use crate::settings::{Settings, SetupError};
 #[derive(Clone)]
 pub struct Toolcrib {
     engine: Engine,
+    workspace: Option<Arc<Workspace>>,
 }
 
 /// Builds a [`Toolcrib`].
@@ -65,7 +68,26 @@ impl Toolcrib {
     #[must_use]
     pub fn declare(&self, format: Format, view: &Arc<ViewRequest>, strict: bool) -> Declarations {
         let view = self.catalog().view(view);
-        providers::declare(format, &view.tools, Options { strict })
+        providers::declare(format, &view.tools, &Options { strict })
+    }
+
+    /// The undo journal's entries, newest first; empty without a workspace.
+    ///
+    /// # Errors
+    /// [`JournalError`] when the journal cannot be read.
+    pub fn changes(&self) -> Result<Vec<toolcrib_builtins::fs::JournalEntry>, JournalError> {
+        self.workspace.as_ref().and_then(|w| w.journal()).map_or(Ok(Vec::new()), Journal::list)
+    }
+
+    /// Undoes the last `n` changes that tools made in the workspace, newest first. `force` overwrites what was changed since.
+    ///
+    /// # Errors
+    /// [`JournalError`] when the journal cannot be read or written. A refusal is part of the report.
+    pub fn undo(&self, n: usize, force: bool) -> Result<UndoReport, JournalError> {
+        let Some(workspace) = &self.workspace else { return Ok(UndoReport::default()) };
+        workspace
+            .journal()
+            .map_or(Ok(UndoReport::default()), |journal| journal.undo(workspace.roots(), n, force))
     }
 
     /// Runs the calls of one response; see [`ExecRequest`].
@@ -131,13 +153,49 @@ impl Builder {
     /// # Errors
     /// [`SetupError`] when a root, a network entry or a source cannot be used.
     pub async fn build(self) -> Result<Toolcrib, SetupError> {
-        let artifacts = Arc::new(FileArtifacts::new(self.settings.state.join("artifacts")));
-        let engine = self.engine.artifacts(Arc::clone(&artifacts) as _).build();
-        let builtins = builtins(&self.settings, artifacts)?;
-        engine.catalog().attach(&builtins).await.map_err(SetupError::Source)?;
+        let artifacts: Arc<dyn ArtifactStore> =
+            Arc::new(FileArtifacts::new(self.settings.state.join("artifacts")));
+        let engine = self.engine.artifacts(Arc::clone(&artifacts)).build();
+        let workspace = workspace(&self.settings)?.map(Arc::new);
+        let mut builtins =
+            Builtins::new().with_client(client(&self.settings)?).with_artifacts(artifacts);
+        if let Some(workspace) = &workspace {
+            builtins = builtins.with_workspace(Arc::clone(workspace));
+        }
+        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
-        Ok(Toolcrib { engine })
+        Ok(Toolcrib { engine, workspace })
     }
+}
+
+fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
+    if settings.roots.is_empty() {
+        return Ok(None);
+    }
+    let root = |error: &dyn std::fmt::Display| SetupError::Root(error.to_string());
+    let roots = Roots::open(&settings.roots)
+        .and_then(|roots| roots.protect([&settings.state]))
+        .map_err(|error| root(&error))?;
+    let journal = Journal::open(journal_folder(settings, &roots)).map_err(|error| root(&error))?;
+    Ok(Some(Workspace::new(roots, journal)))
+}
+
+/// One journal per workspace: the folder is named by a hash of the real path of the first root.
+fn journal_folder(settings: &Settings, roots: &Roots) -> PathBuf {
+    let path = roots.paths().next().map(|path| path.to_string_lossy().into_owned());
+    let hash = canonical::sha256_parts(&[&path.unwrap_or_default()]);
+    settings.state.join("undo").join(hash.get(..16).unwrap_or(&hash))
+}
+
+fn client(settings: &Settings) -> Result<HttpClient, SetupError> {
+    let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
+    let policy = AddressPolicy::allowing(&settings.allow_net).map_err(|error| net(&error))?;
+    let client = HttpClient::new(policy);
+    if settings.resolve.is_empty() {
+        return Ok(client);
+    }
+    let fixed = StaticResolver::parse(&settings.resolve).map_err(|error| net(&error))?;
+    Ok(client.with_resolver(Arc::new(fixed)))
 }

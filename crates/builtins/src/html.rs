@@ -86,7 +86,9 @@ pub fn to_markdown(html: &str, base: Option<&Url>) -> Result<String, std::io::Er
 /// The page in plain, well-nested HTML.
 fn plain_html(html: &str, base: Option<&Url>) -> String {
     let lower = html.to_ascii_lowercase();
-    let mut page = Page { html, lower: &lower, at: 0, base, out: String::new(), stack: Vec::new() };
+    let last_end = html.rfind('>').unwrap_or(0);
+    let (out, stack) = (String::new(), Vec::new());
+    let mut page = Page { html, lower: &lower, at: 0, last_end, base, out, stack };
     page.run();
     page.out
 }
@@ -95,6 +97,8 @@ struct Page<'a> {
     html: &'a str,
     lower: &'a str,
     at: usize,
+    /// Where the last `>` stands: no tag begins after it, and none is looked for.
+    last_end: usize,
     base: Option<&'a Url>,
     out: String,
     stack: Vec<(&'static str, Kind)>,
@@ -131,7 +135,7 @@ impl<'a> Page<'a> {
             self.skip_past("-->", 4);
         } else if rest.starts_with("<!") || rest.starts_with("<?") {
             self.skip_past(">", 2);
-        } else if let Some((tag, length)) = tag(rest) {
+        } else if let Some((tag, length)) = (self.at < self.last_end).then(|| tag(rest)).flatten() {
             self.at += length;
             self.tag(&tag);
         } else {

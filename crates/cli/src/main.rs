@@ -1,1 +1,25 @@
-fn main() {}
+//! The binary: words of the command line in, exit code out. Everything else is in the crates under it.
+
+mod cli;
+mod command;
+mod lines;
+mod output;
+mod terminal;
+mod trace;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let json = cli.json;
+    match command::run(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::failure(&failure, json);
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -158,7 +158,8 @@ impl Registry {
             )));
         }
         let schema = Schema::check(&spec.input_schema)
-            .map_err(|error| broken(&spec.name, &format!("input schema: {error}")))?;
+            .map_err(|error| broken(&spec.name, &format!("input schema: {error}")))?
+            .with_aliases(spec.parameter_aliases.clone());
         let output_schema = spec
             .output_schema
             .as_ref()

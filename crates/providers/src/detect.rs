@@ -14,19 +14,28 @@ use crate::text;
 pub fn detect(body: &[u8]) -> Option<Format> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let text = String::from_utf8_lossy(body);
-    match read(Format::Text, &text) {
-        Ok(doc) => of(&doc),
-        Err(_) => of(&Doc::Plain(text.into_owned())),
-    }
+    let doc = read(Format::Text, &text).ok();
+    let by_answer = doc.as_ref().and_then(of_answer).or_else(|| of_text(&text));
+    by_answer.or_else(|| doc.as_ref().and_then(|doc| values(doc).find_map(of_error)))
 }
 
-pub(crate) fn of(doc: &Doc) -> Option<Format> {
-    match doc {
-        Doc::Whole(chunk) => of_value(&chunk.value)
-            .or_else(|| (!text::calls_in(&chunk.text).is_empty()).then_some(Format::Text)),
-        Doc::Stream(stream) => stream.chunks.iter().find_map(|chunk| of_value(&chunk.value)),
-        Doc::Plain(text) => (!text::calls_in(text).is_empty()).then_some(Format::Text),
-    }
+/// The format of an answer; errors are not looked at.
+pub(crate) fn of_answer(doc: &Doc) -> Option<Format> {
+    values(doc).find_map(of_value)
+}
+
+/// Whether a text holds calls in the text format.
+pub(crate) fn of_text(text: &str) -> Option<Format> {
+    (!text::calls_in(text).is_empty()).then_some(Format::Text)
+}
+
+fn values(doc: &Doc) -> impl Iterator<Item = &Value> {
+    let chunks = match doc {
+        Doc::Whole(chunk) => std::slice::from_ref(chunk),
+        Doc::Stream(stream) => stream.chunks.as_slice(),
+        Doc::Plain(_) => &[],
+    };
+    chunks.iter().map(|chunk| &chunk.value)
 }
 
 fn of_value(value: &Value) -> Option<Format> {
@@ -57,7 +66,10 @@ fn of_value(value: &Value) -> Option<Format> {
     if value.get("message").is_some_and(Value::is_object) && has("done") {
         return Some(Format::OpenAiChat);
     }
-    of_message(value).or_else(|| of_error(value))
+    if kind.ends_with("_call") && has("call_id") {
+        return Some(Format::OpenAiResponses);
+    }
+    of_message(value)
 }
 
 fn of_message(value: &Value) -> Option<Format> {

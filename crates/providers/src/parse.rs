@@ -52,7 +52,10 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
     }
     let doc = read(format, text)?;
     if let Doc::Plain(plain) = &doc {
-        return Err(not_json(format, plain));
+        return Err(match detect::of_text(plain) {
+            Some(found) => ParseError::OtherFormat { asked: format, found },
+            None => not_json(format, plain),
+        });
     }
     let parsed = match format {
         Format::OpenAiChat => openai_chat::parse(&doc),
@@ -64,27 +67,27 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
     if let Some(turn) = parsed {
         return Ok(turn);
     }
-    Err(why_not(format, &doc))
+    Err(why_not(format, &doc, text))
 }
 
 /// Why no turn could be made of a body that is JSON or a stream.
-fn why_not(format: Format, doc: &Doc) -> ParseError {
-    let first_error = match doc {
-        Doc::Whole(chunk) => provider_error(&chunk.value),
-        Doc::Stream(stream) => stream.chunks.iter().find_map(|c| provider_error(&c.value)),
-        Doc::Plain(_) => None,
-    };
-    if let Some(error) = first_error {
-        return error;
+fn why_not(format: Format, doc: &Doc, text: &str) -> ParseError {
+    let found = detect::of_answer(doc).or_else(|| detect::of_text(text));
+    if let Some(found) = found.filter(|found| *found != format) {
+        return ParseError::OtherFormat { asked: format, found };
     }
-    match detect::of(doc).filter(|found| *found != format) {
-        Some(found) => ParseError::OtherFormat { asked: format, found },
-        None => match doc {
-            Doc::Stream(Stream { broken: Some(reason), .. }) => {
-                ParseError::Invalid { format, reason: reason.clone() }
-            }
-            _ => ParseError::Unrecognised { asked: format, hint: hint(format) },
-        },
+    let (first_error, broken) = match doc {
+        Doc::Whole(chunk) => (provider_error(&chunk.value), None),
+        Doc::Stream(stream) => {
+            let error = stream.chunks.iter().find_map(|c| provider_error(&c.value));
+            (error, stream.broken.clone())
+        }
+        Doc::Plain(_) => (None, None),
+    };
+    match (first_error, broken) {
+        (Some(error), _) => error,
+        (None, Some(reason)) => ParseError::Invalid { format, reason },
+        (None, None) => ParseError::Unrecognised { asked: format, hint: hint(format) },
     }
 }
 
@@ -134,19 +137,18 @@ fn html_title(text: &str) -> Option<String> {
     Some(shorten(&title.unwrap_or_default(), 100))
 }
 
+/// Any text is an answer, but not the answer of a provider, nor its error.
 fn parse_text(text: &str) -> Result<Turn, ParseError> {
     let doc = read(Format::Text, text).unwrap_or_else(|_| Doc::Plain(text.to_owned()));
-    match detect::of(&doc) {
-        Some(found) if found != Format::Text => {
-            Err(ParseError::OtherFormat { asked: Format::Text, found })
-        }
-        _ => match &doc {
-            Doc::Whole(chunk) if text::calls_in(&chunk.text).is_empty() => {
-                provider_error(&chunk.value).map_or_else(|| Ok(text::parse(text)), Err)
-            }
-            _ => Ok(text::parse(text)),
-        },
+    if let Some(found) = detect::of_answer(&doc) {
+        return Err(ParseError::OtherFormat { asked: Format::Text, found });
     }
+    let turn = text::parse(text);
+    let error = match &doc {
+        Doc::Whole(chunk) if turn.calls.is_empty() => provider_error(&chunk.value),
+        _ => None,
+    };
+    error.map_or(Ok(turn), Err)
 }
 
 /// The outer form of a body.

@@ -30,8 +30,9 @@ impl Event {
 pub struct TooLarge;
 
 /// The parser: push bytes as they come, take events out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parser {
+    limit: usize,
     line: Vec<u8>,
     event: Option<String>,
     data: Option<Vec<u8>>,
@@ -39,11 +40,28 @@ pub struct Parser {
     started: bool,
 }
 
+impl Default for Parser {
+    fn default() -> Self {
+        Self::with_limit(MAX_EVENT)
+    }
+}
+
 impl Parser {
     /// A parser at the start of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    fn with_limit(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            event: None,
+            data: None,
+            after_cr: false,
+            started: false,
+        }
     }
 
     /// Takes the next bytes; gives the events that they complete.
@@ -80,7 +98,7 @@ impl Parser {
     }
 
     fn extend(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
-        if self.line.len() + bytes.len() > MAX_EVENT {
+        if self.line.len() + bytes.len() > self.limit {
             return Err(TooLarge);
         }
         self.line.extend_from_slice(bytes);
@@ -115,7 +133,7 @@ impl Parser {
 
     fn add_data(&mut self, value: &[u8]) -> Result<(), TooLarge> {
         match &mut self.data {
-            Some(data) if data.len() + value.len() >= MAX_EVENT => return Err(TooLarge),
+            Some(data) if data.len() + value.len() >= self.limit => return Err(TooLarge),
             Some(data) => {
                 data.push(b'\n');
                 data.extend_from_slice(value);
@@ -169,11 +187,12 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused() {
-        let mut parser = Parser::new();
-        let piece = vec![b'x'; MAX_EVENT / 2];
-        assert!(parser.push(&piece).is_ok());
-        assert!(parser.push(&piece).is_ok());
+        let mut parser = Parser::with_limit(20);
+        assert!(parser.push(b"0123456789").is_ok());
+        assert!(parser.push(b"0123456789").is_ok());
         assert_eq!(parser.push(b"x"), Err(TooLarge));
+        let mut parser = Parser::with_limit(20);
+        assert_eq!(parser.push(b"data: 12345678\ndata: 12345678\ndata: 12345678\n"), Err(TooLarge));
     }
 
     proptest! {

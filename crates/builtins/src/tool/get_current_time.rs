@@ -113,7 +113,7 @@ fn offset(text: &str) -> Option<Offset> {
         None if digits.len() == 4 => digits.split_at_checked(2)?,
         None => (digits, "0"),
     };
-    let number = |text: &str, most: i32| {
+    let number = |text: &str, most: i32| -> Option<i32> {
         let plain = !text.is_empty() && text.len() <= 2 && text.bytes().all(|b| b.is_ascii_digit());
         text.parse().ok().filter(|n| plain && *n <= most)
     };

@@ -68,6 +68,8 @@ pub enum ChangeKind {
     NullRemoved,
     /// The parameters stood inside one outer object and were taken out of it.
     Unwrapped,
+    /// A parameter was sent under another of its names.
+    Renamed,
     /// More changes of any kind than are listed.
     More,
 }

@@ -166,7 +166,9 @@ fn check(
             };
         }
     };
-    let mut value = Value::Object(unwrap(map, schema, &mut changes));
+    let mut map = unwrap(map, schema, &mut changes);
+    rename(&mut map, schema, &mut changes);
+    let mut value = Value::Object(map);
     let valid = validator.is_valid(&value);
     let mut fit = Fit::new(schema, bytes, deepest, changes);
     fit.root(&mut value, !valid);
@@ -185,6 +187,20 @@ fn check(
         Decoded::Ok { value, warnings }
     } else {
         Decoded::Repaired { value, changes: changes.finish(), warnings }
+    }
+}
+
+/// Gives parameters that came under another of their names the one that the schema has; with both there, neither is touched.
+fn rename(map: &mut Map<String, Value>, schema: &Schema, changes: &mut Changes) {
+    for (alias, name) in schema.aliases() {
+        if map.contains_key(name) {
+            continue;
+        }
+        let Some(value) = map.shift_remove(alias) else { continue };
+        map.insert(name.clone(), value);
+        changes.add(ChangeKind::Renamed, || {
+            (format!("/{name}"), format!("{alias:?} was read as {name:?}, the parameter's name"))
+        });
     }
 }
 

@@ -77,6 +77,8 @@ pub enum SchemaError {
 /// made by the first call that needs it and shared by all threads.
 pub struct Schema {
     source: Arc<Value>,
+    /// Other names of top-level parameters: (alias, name).
+    aliases: Vec<(String, String)>,
     max_depth: usize,
     plan: OnceLock<Plan>,
     validator: OnceLock<Result<Validator, SchemaError>>,
@@ -103,7 +105,18 @@ impl Schema {
         if shape.multiplies {
             max_depth = cost::max_depth(plan.get_or_init(|| Plan::compile(&source)))?;
         }
-        Ok(Self { source, max_depth, plan, validator: OnceLock::new(), branches: OnceLock::new() })
+        Ok(Self { source, aliases: Vec::new(), max_depth, plan, validator: OnceLock::new(), branches: OnceLock::new() })
+    }
+
+    /// The same, also taking these other names of top-level parameters: (alias, name).
+    #[must_use]
+    pub fn with_aliases(mut self, aliases: Vec<(String, String)>) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    pub(super) fn aliases(&self) -> &[(String, String)] {
+        &self.aliases
     }
 
     /// The document as given.

@@ -9,7 +9,7 @@ use toolcrib_core::{ArtifactRef, Block, ErrorType, ModelResult, ToolOutput, Trus
 
 use crate::flight::{InFlight, Passed, Step, fail};
 use crate::registry::Registered;
-use crate::text::{self, Bounds, Change, ChangeKind, Keep};
+use crate::text::{self, Bounds, Keep};
 
 /// Bytes of one picture or sound that go to a model; larger ones are stored (the smallest limit among the providers is 5 MB).
 const MEDIA_BYTES: usize = 5 * 1024 * 1024;
@@ -142,7 +142,7 @@ impl<'a> Shaping<'a> {
         let sanitised = text::sanitize(text, media_type);
         self.flagged |= sanitised.flagged();
         for change in &sanitised.changes {
-            self.changes.push(describe(change));
+            self.changes.push(change.to_string());
         }
         sanitised.text
     }
@@ -248,18 +248,4 @@ impl<'a> Shaping<'a> {
         }
         notes.join("; ")
     }
-}
-
-/// One line for the model and the trace.
-fn describe(change: &Change) -> String {
-    let what = match change.kind {
-        ChangeKind::InvalidUtf8 => "bytes that are not UTF-8, replaced",
-        ChangeKind::ByteOrderMark => "byte order mark, removed",
-        ChangeKind::ControlToken => "control token or tool-call markup, escaped with a backslash",
-        ChangeKind::TurnMarker => "conversation turn marker, escaped with a backslash",
-        ChangeKind::Invisible => "invisible character, written out",
-        ChangeKind::Terminal => "terminal control character, written out",
-        ChangeKind::RemoteImage => "remote image, escaped with a backslash",
-    };
-    format!("{} x {what}", change.count)
 }

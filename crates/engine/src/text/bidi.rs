@@ -48,8 +48,10 @@ impl Line {
 
     fn read(text: &str, at: usize) -> Self {
         let bytes = text.as_bytes();
-        let start = bytes.get(..at).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |n| n + 1);
-        let end = memchr::memchr(b'\n', scan::from(text, at).as_bytes()).map_or(text.len(), |n| at + n);
+        let start =
+            bytes.get(..at).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |n| n + 1);
+        let end =
+            memchr::memchr(b'\n', scan::from(text, at).as_bytes()).map_or(text.len(), |n| at + n);
         let mut line = Self { range: start..end, ..Self::default() };
         line.pair(text.get(start..end).unwrap_or(""), start);
         line

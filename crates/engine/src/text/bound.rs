@@ -80,7 +80,8 @@ impl Bounds<'_> {
         }
         let total = text.chars().count();
         // The lines are longest when every number has as many digits as the total.
-        let longest = Cut { total_chars: total, kept_head: total, kept_tail: total, omitted: total };
+        let longest =
+            Cut { total_chars: total, kept_head: total, kept_tail: total, omitted: total };
         let lines = chars(&self.count_line(&longest)) + chars(&self.marker(&longest));
         let Some(room) = self.max_chars.checked_sub(lines).filter(|room| *room >= 2) else {
             return self.head_only(text, total);
@@ -108,7 +109,9 @@ impl Bounds<'_> {
         let Cut { total_chars, kept_head, kept_tail, .. } = cut;
         format!(
             "[Showing {} of {} characters: the first {} and the last {}.]\n",
-            grouped(kept_head + kept_tail), grouped(*total_chars), grouped(*kept_head),
+            grouped(kept_head + kept_tail),
+            grouped(*total_chars),
+            grouped(*kept_head),
             grouped(*kept_tail)
         )
     }
@@ -184,7 +187,8 @@ fn belongs_together(earlier: &str, before: char, after: char) -> bool {
     let extends = is_combining_mark(after)
         || matches!(after, '\u{200D}' | '\u{FE00}'..='\u{FE0F}' | '\u{1F3FB}'..='\u{1F3FF}'
             | '\u{E0020}'..='\u{E007F}' | '\u{E0100}'..='\u{E01EF}');
-    let regions = || earlier.chars().rev().take(2 * MOST_SHIFT).take_while(|c| is_region(*c)).count();
+    let regions =
+        || earlier.chars().rev().take(2 * MOST_SHIFT).take_while(|c| is_region(*c)).count();
     (before == '\r' && after == '\n')
         || (extends && !before.is_control())
         || before == '\u{200D}'
@@ -215,10 +219,16 @@ mod tests {
         assert_eq!(cut.kept_head + cut.kept_tail + cut.omitted, 50_000);
         let first = format!(
             "[Showing {} of 50,000 characters: the first {} and the last {}.]",
-            grouped(2 * cut.kept_head), grouped(cut.kept_head), grouped(cut.kept_head)
+            grouped(2 * cut.kept_head),
+            grouped(cut.kept_head),
+            grouped(cut.kept_head)
         );
         assert_eq!(bounded.text.lines().next(), Some(first.as_str()));
-        assert!(bounded.text.contains(&format!("\n[... {} characters omitted ...]\n", grouped(cut.omitted))));
+        assert!(
+            bounded
+                .text
+                .contains(&format!("\n[... {} characters omitted ...]\n", grouped(cut.omitted)))
+        );
         assert!((19_990..=20_000).contains(&chars(&bounded.text)));
     }
 

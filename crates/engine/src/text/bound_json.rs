@@ -130,7 +130,8 @@ fn smallest(room: usize) -> Value {
 
 fn shorten_string(text: &str, room: usize, cut: &mut JsonCut) -> Value {
     let total = text.chars().count();
-    let marker = |omitted| format!("…[{} of {} characters omitted]…", grouped(omitted), grouped(total));
+    let marker =
+        |omitted| format!("…[{} of {} characters omitted]…", grouped(omitted), grouped(total));
     let Some(room) = room.checked_sub(2 + marker(total).chars().count()) else {
         cut.omitted_chars += total;
         return smallest(room);
@@ -212,12 +213,7 @@ fn marker(omitted: usize, total: usize, what: &str) -> String {
 }
 
 /// A container of which nothing is left but the marker.
-fn marked_alone(
-    total: usize,
-    what: &str,
-    room: usize,
-    wrap: impl FnOnce(Value) -> Value,
-) -> Value {
+fn marked_alone(total: usize, what: &str, room: usize, wrap: impl FnOnce(Value) -> Value) -> Value {
     let marked = wrap(Value::from(marker(total, total, what)));
     if Size::of(&marked, 0).chars <= room { marked } else { smallest(room) }
 }
@@ -246,9 +242,7 @@ impl Plan {
         // room when the room is small.
         let room = room.checked_sub(2 + LONGEST_MARKER)?;
         let share = SMALLEST_SHARE.min(room / 2).max(room / 4);
-        let cost = |index: usize| {
-            Some(wanted.get(index)?.min(&share) + fixed.get(index)? + 1)
-        };
+        let cost = |index: usize| Some(wanted.get(index)?.min(&share) + fixed.get(index)? + 1);
         let (mut head, mut tail, mut used) = (0, 0, 0);
         while head + tail < all {
             let from_head = head <= tail;
@@ -326,7 +320,8 @@ mod tests {
 
     #[test]
     fn a_long_object_gets_a_marker_member_of_its_own() {
-        let mut members: Map<String, Value> = (0..1_000).map(|n| (format!("k{n}"), json!(n))).collect();
+        let mut members: Map<String, Value> =
+            (0..1_000).map(|n| (format!("k{n}"), json!(n))).collect();
         members.insert("…".to_owned(), json!("mine"));
         let bounded = bound_json(&Value::Object(members), 500);
         let kept = bounded.value.as_object().unwrap();

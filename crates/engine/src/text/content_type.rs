@@ -34,9 +34,33 @@ pub(super) fn reading(content_type: &str) -> Reading {
 fn is_source(kind: &str, subtype: &str) -> bool {
     const PROSE: [&str; 4] = ["x-markdown", "x-log", "x-rst", "x-web-markdown"];
     const SOURCE: [&str; 27] = [
-        "javascript", "ecmascript", "typescript", "jsx", "tsx", "css", "sql", "rust", "python",
-        "c", "c++", "csharp", "java", "kotlin", "swift", "go", "ruby", "perl", "php", "shell",
-        "lua", "scala", "haskell", "toml", "vue", "diff", "patch",
+        "javascript",
+        "ecmascript",
+        "typescript",
+        "jsx",
+        "tsx",
+        "css",
+        "sql",
+        "rust",
+        "python",
+        "c",
+        "c++",
+        "csharp",
+        "java",
+        "kotlin",
+        "swift",
+        "go",
+        "ruby",
+        "perl",
+        "php",
+        "shell",
+        "lua",
+        "scala",
+        "haskell",
+        "toml",
+        "vue",
+        "diff",
+        "patch",
     ];
     SOURCE.contains(&subtype)
         || (subtype.starts_with("x-") && kind == "text" && !PROSE.contains(&subtype))

@@ -6,29 +6,55 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::hidden::is_hidden;
+use super::scan;
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
+
+/// Marks the end of a sentence in folded text.
+pub(super) const SENTENCE_END: char = '\u{1}';
 
 /// Appends the folded text to `out`.
 pub(super) fn fold_into(text: &str, out: &mut String) {
-    for c in text.chars() {
-        fold_char(c, out);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|b| !b.is_ascii()).unwrap_or(rest.len());
+        let start = out.len();
+        out.push_str(scan::before(rest, ascii));
+        if let Some(run) = out.get_mut(start..) {
+            run.make_ascii_lowercase();
+        }
+        rest = scan::from(rest, ascii);
+        let mut chars = rest.chars();
+        while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
+            fold_char(c, out);
+            rest = chars.as_str();
+        }
     }
 }
 
 fn fold_char(c: char, out: &mut String) {
     match c {
-        '\0'..='\x7F' => {
-            if !c.is_control() || matches!(c, '\n' | '\t' | '\r') {
-                out.push(c.to_ascii_lowercase());
-            }
-        }
-        // Scripts without case, accents and compatibility forms.
-        '\u{3400}'..='\u{9FFF}' | '\u{3041}'..='\u{30FF}' | '\u{AC00}'..='\u{D7A3}' => out.push(c),
+        // Letters of scripts without case, accents and compatibility forms.
+        '\u{3041}'..='\u{30FF}'
+        | '\u{3400}'..='\u{9FFF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{5D0}'..='\u{5EA}'
+        | '\u{627}'..='\u{63A}'
+        | '\u{641}'..='\u{64A}'
+        | '\u{905}'..='\u{928}'
+        | '\u{92A}'..='\u{930}'
+        | '\u{E01}'..='\u{E30}' => out.push(c),
+        'ё' | 'Ё' => out.push('e'),
+        'й' | 'Й' => out.push('и'),
+        'а'..='я' => out.push(look_alike(c)),
+        '‘' | '’' => out.push('\''),
+        '\u{2010}'..='\u{2027}' | '\u{3001}' | '\u{FF0C}' => out.push(' '),
+        '。' | '！' | '？' | '।' | '؟' => out.push(SENTENCE_END),
         '\u{E0020}'..='\u{E007E}' => push_smuggled(c as u32 - 0xE0000, out),
         // Byte b is smuggled as U+E0100 + (b - 16).
         '\u{E0110}'..='\u{E016E}' => push_smuggled(c as u32 - 0xE0100 + 16, out),
         '\u{640}' => {}
         c if c.is_control() || is_hidden(c) => {}
+        '\u{1F000}'..='\u{1F0FF}' | '\u{1F200}'..='\u{1FAFF}' => out.push(c),
         c if c.is_whitespace() => out.push(' '),
         c => {
             for lower in c.to_lowercase() {

@@ -50,7 +50,8 @@ impl Captured {
         if !self.is_cut() {
             return self.head;
         }
-        let omitted = usize::try_from(self.omitted_bytes).map_or_else(|_| self.omitted_bytes.to_string(), grouped);
+        let omitted = usize::try_from(self.omitted_bytes)
+            .map_or_else(|_| self.omitted_bytes.to_string(), grouped);
         format!("{}\n[... {omitted} bytes omitted ...]\n{}", self.head, self.tail)
     }
 }

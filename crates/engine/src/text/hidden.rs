@@ -98,9 +98,7 @@ pub(super) fn is_needed(c: char, place: &Place<'_>) -> bool {
             place.either_side(|n| n.script() == Script::Egyptian_Hieroglyphs)
         }
         '\u{1BCA0}'..='\u{1BCA3}' => place.either_side(|n| n.script() == Script::Duployan),
-        '\u{1D173}'..='\u{1D17A}' => {
-            place.either_side(|n| matches!(n, '\u{1D100}'..='\u{1D1FF}'))
-        }
+        '\u{1D173}'..='\u{1D17A}' => place.either_side(|n| matches!(n, '\u{1D100}'..='\u{1D1FF}')),
         _ => false,
     }
 }
@@ -142,8 +140,17 @@ fn breaks_without_spaces(c: char) -> bool {
     };
     matches!(
         c.script(),
-        Thai | Lao | Khmer | Myanmar | Tibetan | Javanese | Balinese | Cham | Tai_Le
-            | New_Tai_Lue | Tai_Tham | Tai_Viet
+        Thai | Lao
+            | Khmer
+            | Myanmar
+            | Tibetan
+            | Javanese
+            | Balinese
+            | Cham
+            | Tai_Le
+            | New_Tai_Lue
+            | Tai_Tham
+            | Tai_Viet
     )
 }
 
@@ -153,14 +160,67 @@ fn joins(c: char) -> bool {
     use Script::*;
     matches!(
         c.script(),
-        Arabic | Syriac | Nko | Mandaic | Mongolian | Phags_Pa | Manichaean | Psalter_Pahlavi
-            | Hanifi_Rohingya | Sogdian | Adlam | Hebrew | Thaana | Devanagari | Bengali
-            | Gurmukhi | Gujarati | Oriya | Tamil | Telugu | Kannada | Malayalam | Sinhala
-            | Myanmar | Khmer | Thai | Lao | Tibetan | Balinese | Javanese | Sundanese | Brahmi
-            | Kaithi | Grantha | Chakma | Newa | Tirhuta | Modi | Sharada | Takri | Siddham
-            | Khojki | Khudawadi | Meetei_Mayek | Syloti_Nagri | Limbu | Lepcha | Saurashtra
-            | Tai_Tham | Buginese | Batak | Rejang | Tagalog | Nandinagari | Gunjala_Gondi
-            | Masaram_Gondi | Dogra | Bhaiksuki | Soyombo | Zanabazar_Square | Marchen
+        Arabic
+            | Syriac
+            | Nko
+            | Mandaic
+            | Mongolian
+            | Phags_Pa
+            | Manichaean
+            | Psalter_Pahlavi
+            | Hanifi_Rohingya
+            | Sogdian
+            | Adlam
+            | Hebrew
+            | Thaana
+            | Devanagari
+            | Bengali
+            | Gurmukhi
+            | Gujarati
+            | Oriya
+            | Tamil
+            | Telugu
+            | Kannada
+            | Malayalam
+            | Sinhala
+            | Myanmar
+            | Khmer
+            | Thai
+            | Lao
+            | Tibetan
+            | Balinese
+            | Javanese
+            | Sundanese
+            | Brahmi
+            | Kaithi
+            | Grantha
+            | Chakma
+            | Newa
+            | Tirhuta
+            | Modi
+            | Sharada
+            | Takri
+            | Siddham
+            | Khojki
+            | Khudawadi
+            | Meetei_Mayek
+            | Syloti_Nagri
+            | Limbu
+            | Lepcha
+            | Saurashtra
+            | Tai_Tham
+            | Buginese
+            | Batak
+            | Rejang
+            | Tagalog
+            | Nandinagari
+            | Gunjala_Gondi
+            | Masaram_Gondi
+            | Dogra
+            | Bhaiksuki
+            | Soyombo
+            | Zanabazar_Square
+            | Marchen
     )
 }
 
@@ -187,8 +247,20 @@ fn takes_selector(base: char, selector: char) -> bool {
         '\u{FE00}'..='\u{FE02}' => {
             is_ideograph(base)
                 || base == '0'
-                || matches!(base, '‘' | '’' | '“' | '”' | '、' | '。' | '！' | '，' | '．' | '：'
-                    | '；' | '？')
+                || matches!(
+                    base,
+                    '‘' | '’'
+                        | '“'
+                        | '”'
+                        | '、'
+                        | '。'
+                        | '！'
+                        | '，'
+                        | '．'
+                        | '：'
+                        | '；'
+                        | '？'
+                )
                 || matches!(base.general_category(), GeneralCategory::MathSymbol)
                     && !base.is_ascii()
                 || has_shaped_letters(base)

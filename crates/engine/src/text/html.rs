@@ -14,6 +14,10 @@ const MACHINERY: [&str; 11] = [
 /// real pages stay below 100.
 const DEEPEST: usize = 200;
 
+/// Longest run of elements without anything between them that the converter is given: it merges
+/// neighbours one by one, which takes quadratic time.
+const LONGEST_RUN: usize = 4_000;
+
 /// Largest page that the converter is given, in bytes; larger ones are stripped of their tags.
 const LARGEST: usize = 8 * 1024 * 1024;
 
@@ -52,20 +56,22 @@ fn tag(html: &str, at: usize) -> Option<Tag<'_>> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '!' | '?')) {
         return None;
     }
-    let len = name.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(name.len());
+    let len = name
+        .find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/'))
+        .unwrap_or(name.len());
     let end = memchr::memchr(b'>', rest.as_bytes()).map_or(html.len(), |n| at + n + 2);
     Some(Tag { name: scan::before(name, len), is_end, end })
 }
 
-/// Whether the page is nested no deeper than [`DEEPEST`]. Tags that never nest are not counted,
-/// because pages leave them open.
+/// Whether the page keeps to [`DEEPEST`] and [`LONGEST_RUN`]. Tags that never nest are not counted
+/// into the depth, because pages leave them open.
 fn is_tame(html: &str) -> bool {
     const FLAT: [&str; 27] = [
         "p", "li", "dt", "dd", "tr", "td", "th", "option", "br", "img", "hr", "input", "meta",
         "link", "area", "base", "col", "embed", "source", "track", "wbr", "param", "thead",
         "tbody", "tfoot", "html", "body",
     ];
-    let mut depth = 0_usize;
+    let (mut depth, mut run) = (0_usize, 0_usize);
     let mut at = 0;
     while let Some(open) = memchr::memchr(b'<', scan::from(html, at).as_bytes()) {
         let Some(tag) = tag(html, at + open) else {
@@ -73,11 +79,16 @@ fn is_tame(html: &str) -> bool {
             continue;
         };
         at = tag.end;
+        if tag.is_end {
+            let goes_on =
+                scan::from(html, at).starts_with('<') && !scan::from(html, at).starts_with("</");
+            run = if goes_on { run + 1 } else { 0 };
+        }
         if FLAT.iter().any(|flat| tag.name.eq_ignore_ascii_case(flat)) || tag.name.is_empty() {
             continue;
         }
         depth = if tag.is_end { depth.saturating_sub(1) } else { depth + 1 };
-        if depth > DEEPEST {
+        if depth > DEEPEST || run > LONGEST_RUN {
             return false;
         }
     }
@@ -194,7 +205,11 @@ mod tests {
 
     #[test]
     fn a_page_too_deep_is_stripped() {
-        let deep = format!("{}&lt;x&gt; <script>no</script>{}", "<div>".repeat(50_000), "</div>".repeat(9));
+        let deep = format!(
+            "{}&lt;x&gt; <script>no</script>{}",
+            "<div>".repeat(50_000),
+            "</div>".repeat(9)
+        );
         assert_eq!(to_markdown(&deep).trim(), "<x>");
     }
 

@@ -14,7 +14,7 @@ use super::scan;
 use std::collections::HashSet;
 
 /// Most attributes of one `<img` that are read; a tag with more is taken for remote.
-const MOST_ATTRIBUTES: usize = 64;
+const MOST_ATTRIBUTES: usize = 32;
 
 /// Characters of a destination that are read to see where it leads.
 const DESTINATION_PREFIX: usize = 128;
@@ -43,7 +43,8 @@ pub(super) fn to_escape(text: &str, round: usize) -> Vec<usize> {
 }
 
 fn remote(text: &str, found: &mut Vec<usize>) {
-    if memchr::memmem::find(text.as_bytes(), b"![").is_some() {
+    let mut marks = memchr::memchr_iter(b'!', text.as_bytes());
+    if marks.any(|at| text.as_bytes().get(at + 1) == Some(&b'[')) {
         Markdown::default().read(text, found);
     }
     found.extend(image_tags(text).filter(|(_, rest)| has_remote_source(rest)).map(|(at, _)| at));
@@ -90,7 +91,10 @@ impl<'t> Markdown<'t> {
             }
             match bytes.get(at) {
                 Some(b'\n') => {
-                    if scan::from(text, at + 1).trim_start_matches([' ', '\t', '\r', '>']).starts_with('\n') {
+                    if scan::from(text, at + 1)
+                        .trim_start_matches([' ', '\t', '\r', '>'])
+                        .starts_with('\n')
+                    {
                         self.open.clear();
                         self.failed = None;
                     }
@@ -137,7 +141,8 @@ impl<'t> Markdown<'t> {
         }
         let inner = text.get(opened.inner..at).unwrap_or("");
         let named = rest.strip_prefix('[').and_then(|label| {
-            let end = memchr::memchr(b']', label.as_bytes().get(..label.len().min(LONGEST_LABEL))?)?;
+            let end =
+                memchr::memchr(b']', label.as_bytes().get(..label.len().min(LONGEST_LABEL))?)?;
             label.get(..end).filter(|label| !label.is_empty())
         });
         let label = named.unwrap_or(inner);
@@ -184,7 +189,8 @@ fn is_escaped(bytes: &[u8], at: usize) -> bool {
 /// Whether a destination (in Markdown or in an attribute) names another host.
 fn leads_away(destination: &str) -> bool {
     let plain = decoded_prefix(destination);
-    let address = plain.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '<' | '"' | '\''));
+    let address =
+        plain.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '<' | '"' | '\''));
     let mut chars = address.chars();
     if matches!((chars.next(), chars.next()), (Some('/' | '\\'), Some('/' | '\\'))) {
         return true;
@@ -193,7 +199,8 @@ fn leads_away(destination: &str) -> bool {
     let is_scheme = scheme.len() > 1
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
-    is_scheme && !["data", "cid", "attachment", "sandbox", "blob", "artifact", "file"].contains(&scheme)
+    is_scheme
+        && !["data", "cid", "attachment", "sandbox", "blob", "artifact", "file"].contains(&scheme)
 }
 
 /// The first characters as a renderer reads them: character references and backslash escapes
@@ -221,7 +228,10 @@ fn decoded_prefix(text: &str) -> String {
             ' ' if !out.is_empty() => break,
             c => out.push(c.to_ascii_lowercase()),
         }
-        if out.len() > 2 && out.ends_with([':', '/', '\\', '?', '#']) {
+        let decided = out.len() > 2 && out.ends_with([':', '/', '\\', '?', '#']);
+        if decided
+            || out.ends_with(|c: char| c.is_ascii_punctuation() && !"+-./\\:<\"'&;#?".contains(c))
+        {
             break;
         }
     }
@@ -230,7 +240,8 @@ fn decoded_prefix(text: &str) -> String {
 
 /// A character reference after its `&`: the character and how many bytes it takes.
 fn character_reference(text: &str) -> Option<(char, usize)> {
-    let near = text.get(..text.len().min(12)).or_else(|| text.get(..text.floor_char_boundary(12)))?;
+    let near =
+        text.get(..text.len().min(12)).or_else(|| text.get(..text.floor_char_boundary(12)))?;
     if let Some(number) = near.strip_prefix('#') {
         let (digits, radix, skipped) = match number.strip_prefix(['x', 'X']) {
             Some(hex) => (hex, 16, 2),
@@ -263,11 +274,13 @@ fn has_remote_source(mut rest: &str) -> bool {
         if rest.is_empty() || rest.starts_with('>') {
             return false;
         }
-        let end = rest.find(|c: char| is_space(c) || matches!(c, '>' | '=')).unwrap_or(rest.len()).max(1);
+        let end =
+            rest.find(|c: char| is_space(c) || matches!(c, '>' | '=')).unwrap_or(rest.len()).max(1);
         let end = if rest.is_char_boundary(end) { end } else { rest.len() };
         let name = rest.get(..end).unwrap_or("");
         rest = scan::from(rest, end);
-        let Some(value) = rest.trim_start_matches(|c: char| c.is_ascii_whitespace()).strip_prefix('=')
+        let Some(value) =
+            rest.trim_start_matches(|c: char| c.is_ascii_whitespace()).strip_prefix('=')
         else {
             continue;
         };
@@ -308,12 +321,20 @@ fn after_value(value: &str) -> &str {
 /// Flags links whose query waits for private data: `](https://x/?data={conversation})`.
 pub(super) fn flag_data_links(text: &str, report: &mut Report) {
     const CARRIERS: [&str; 10] = [
-        "data=", "secret=", "history=", "conversation=", "chat=", "context=", "prompt=", "memory=",
-        "leak=", "exfil=",
+        "data=",
+        "secret=",
+        "history=",
+        "conversation=",
+        "chat=",
+        "context=",
+        "prompt=",
+        "memory=",
+        "leak=",
+        "exfil=",
     ];
     const GAPS: [char; 4] = ['{', '[', '<', '$'];
-    for at in memchr::memmem::find_iter(text.as_bytes(), b"](") {
-        let rest = scan::from(text, at + 2);
+    for at in memchr::memchr_iter(b']', text.as_bytes()) {
+        let Some(rest) = scan::from(text, at + 1).strip_prefix('(') else { continue };
         let near = scan::before(rest, rest.floor_char_boundary(LINK_PREFIX));
         let end = near.find([')', '\n', ' ']).unwrap_or(near.len());
         let address = scan::before(near, end);

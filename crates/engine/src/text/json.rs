@@ -6,6 +6,7 @@
 //! and read as plain text by the caller.
 #![deny(clippy::indexing_slicing)]
 
+use super::markup;
 use super::report::Report;
 use super::sanitize::{Profile, neutralise};
 use super::scan;
@@ -82,8 +83,9 @@ impl Literals<'_> {
         let raw = self.text.get(start..end)?;
         let profile = if is_key(bytes, end + 1) { Profile::Key } else { Profile::Prose };
         let decoded = if escaped { Cow::Owned(decode(raw)?) } else { Cow::Borrowed(raw) };
-        let needs_look = escaped || has_marks(raw);
-        if needs_look && let Cow::Owned(safe) = neutralise(&decoded, profile, report) {
+        if may_be_live(&decoded)
+            && let Cow::Owned(safe) = neutralise(&decoded, profile, report)
+        {
             self.out.push_str(self.text.get(self.copied..start)?);
             encode(&mut self.out, &safe);
             self.copied = end;
@@ -96,9 +98,16 @@ impl Literals<'_> {
     }
 }
 
-/// Whether a string without escapes has any byte that could begin something live.
-fn has_marks(raw: &str) -> bool {
-    raw.bytes().fold(false, |found, b| found | matches!(b, 0..0x20 | b'<' | b'[' | 0x7F..))
+/// Whether a string has any byte that could begin something live, or a line that opens a turn.
+fn may_be_live(text: &str) -> bool {
+    let marked = text
+        .bytes()
+        .fold(false, |found, b| found | matches!(b, 0..=8 | 0xB..0x20 | b'<' | b'[' | 0x7F..));
+    marked || {
+        let mut turns = Vec::new();
+        markup::turns(text, &mut turns);
+        !turns.is_empty()
+    }
 }
 
 /// A name of a member: a colon follows. Nothing renders those, so images in them stay.

@@ -9,8 +9,8 @@
 use super::hidden::is_hidden;
 use super::scan;
 use super::tokens::{
-    BARRED, BARRED_PREFIX, BRACKETS, Case, Form, HALF_BARRED, HALF_BARRED_PROVIDER,
-    TAG_PREFIXES, TAGS, TURNS, Token,
+    BARRED, BARRED_PREFIX, BRACKETS, Case, Form, HALF_BARRED, HALF_BARRED_PROVIDER, TAG_PREFIXES,
+    TAGS, TURNS, Token,
 };
 
 /// Longest text between bars that is still taken for a token, in characters.
@@ -32,9 +32,7 @@ pub(super) struct Found {
 /// a backslash before punctuation is not part of the text (`\<tool\_call>` reads as a tag).
 pub(super) fn tokens(text: &str, escapes: bool, found: &mut Vec<Found>) {
     for at in memchr::memchr2_iter(b'<', b'[', text.as_bytes()) {
-        // Most brackets are closed by a glance at the next byte.
-        let next = text.as_bytes().get(at + 1).copied().unwrap_or(0);
-        if next.is_ascii_digit() || matches!(next, b'=' | b'\n' | b'"' | b'\'' | b'-' | b']' | b'{') {
+        if !may_begin(text.as_bytes(), at, escapes) {
             continue;
         }
         judge(text, at, 1, escapes, found);
@@ -52,13 +50,77 @@ pub(super) fn tokens(text: &str, escapes: bool, found: &mut Vec<Found>) {
     }
 }
 
+/// A glance at the next bytes, which passes over nearly all brackets of honest text.
+fn may_begin(bytes: &[u8], at: usize, escapes: bool) -> bool {
+    let mut next = bytes.get(at + 1..).unwrap_or(&[]).iter().copied();
+    let mut visible = || next.find(|b| !matches!(b, b' ' | b'\t'));
+    let Some(mut first) = visible() else { return false };
+    if first == b'/' {
+        first = visible().unwrap_or(0);
+    }
+    let second = next.next().unwrap_or(0);
+    let starts = if bytes.get(at) == Some(&b'<') {
+        matches!(first, b'|' | b'<') || ANGLE_STARTS.has(first, second)
+    } else {
+        SQUARE_STARTS.has(first, second)
+    };
+    starts
+        || !first.is_ascii()
+        || !second.is_ascii()
+        || (escapes && (first == b'\\' || second == b'\\'))
+}
+
+/// The first two letters of names, without regard to case.
+struct Starts([u32; 32]);
+
+impl Starts {
+    const fn with(mut self, name: &[u8]) -> Self {
+        if let [first, second, ..] = name {
+            self.0[(*first & 31) as usize] |= 1 << (*second & 31);
+        }
+        self
+    }
+
+    const fn with_tokens(mut self, tokens: &[Token]) -> Self {
+        let mut i = 0;
+        while i < tokens.len() {
+            self = self.with(tokens[i].name.as_bytes());
+            i += 1;
+        }
+        self
+    }
+
+    fn has(&self, first: u8, second: u8) -> bool {
+        let row = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
+        first.is_ascii_alphabetic() && row >> (second & 31) & 1 == 1
+    }
+}
+
+static ANGLE_STARTS: Starts = {
+    let mut starts = Starts([0; 32]).with_tokens(TAGS).with(b"s>").with(b"s/");
+    let mut i = 0;
+    while i < TAG_PREFIXES.len() {
+        starts = starts.with(TAG_PREFIXES[i].0.as_bytes());
+        i += 1;
+    }
+    i = 0;
+    while i < HALF_BARRED.len() {
+        starts = starts.with(HALF_BARRED[i].as_bytes());
+        i += 1;
+    }
+    starts
+};
+
+static SQUARE_STARTS: Starts = Starts([0; 32]).with_tokens(BRACKETS);
+
 fn judge(text: &str, at: usize, len: usize, escapes: bool, found: &mut Vec<Found>) {
     let cursor = Cursor { rest: scan::from(text, at + len), escapes };
     let after_word = || {
         let before = scan::before(text, at).chars().rev().find(|&c| !is_hidden(c));
         before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | ')' | ']'))
     };
-    let is_angle = matches!(text.as_bytes().get(at), Some(b'<')) || scan::from(text, at).starts_with('＜');
+    let is_angle =
+        matches!(text.as_bytes().get(at), Some(b'<')) || scan::from(text, at).starts_with('＜');
     let provider = if is_angle { angle(cursor, &after_word) } else { square(cursor, &after_word) };
     if let Some(provider) = provider {
         found.push(Found { at: at + len, provider });
@@ -69,8 +131,9 @@ fn judge(text: &str, at: usize, len: usize, escapes: bool, found: &mut Vec<Found
 /// before the colon. The very beginning of the text is the beginning of a line, not of a turn.
 pub(super) fn turns(text: &str, found: &mut Vec<usize>) {
     for newline in memchr::memchr_iter(b'\n', text.as_bytes()) {
-        let next = text.as_bytes().get(newline + 1).copied().unwrap_or(0);
-        if !matches!(next, b'h' | b'H' | b'a' | b'A' | b' ' | b'\t' | 0x80..) {
+        let line = text.as_bytes().get(newline + 1..).unwrap_or(&[]);
+        let first = line.iter().find(|b| !matches!(b, b' ' | b'\t')).copied().unwrap_or(0);
+        if !matches!(first, b'h' | b'H' | b'a' | b'A' | 0x80..) {
             continue;
         }
         if let Some(colon) = turn_colon(scan::from(text, newline + 1))
@@ -115,7 +178,10 @@ impl<'a> Cursor<'a> {
     fn folded(&self) -> Option<(char, &'a str)> {
         let mut chars = self.rest.chars();
         let mut c = chars.find(|&c| !is_hidden(c))?;
-        if self.escapes && c == '\\' && chars.as_str().starts_with(|c: char| c.is_ascii_punctuation()) {
+        if self.escapes
+            && c == '\\'
+            && chars.as_str().starts_with(|c: char| c.is_ascii_punctuation())
+        {
             c = chars.next()?;
         }
         let folded = match c {
@@ -187,7 +253,11 @@ fn angle(mut cursor: Cursor<'_>, after_word: &dyn Fn() -> bool) -> Option<&'stat
         '/' => {
             cursor.bump();
             let blank = cursor.skip_blanks() || blank;
-            if cursor.eat('|') { barred_prefix(cursor) } else { tag(cursor, blank, true, after_word) }
+            if cursor.eat('|') {
+                barred_prefix(cursor)
+            } else {
+                tag(cursor, blank, true, after_word)
+            }
         }
         c if c.is_ascii_alphabetic() => tag(cursor, blank, false, after_word),
         _ => None,
@@ -259,10 +329,8 @@ fn tag(
     closing: bool,
     after_word: &dyn Fn() -> bool,
 ) -> Option<&'static str> {
-    let written = cursor.take(
-        |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':'),
-        LONGEST_NAME,
-    );
+    let written =
+        cursor.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':'), LONGEST_NAME);
     let (prefix, local) = match written.rsplit_once(':') {
         Some((prefix, local)) => (Some(known_prefix(prefix)?), local),
         None => (None, written.as_str()),
@@ -366,7 +434,8 @@ fn square(mut cursor: Cursor<'_>, after_word: &dyn Fn() -> bool) -> Option<&'sta
     cursor.skip_blanks();
     let closing = cursor.eat('/');
     cursor.skip_blanks();
-    let written = cursor.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'), LONGEST_NAME);
+    let written =
+        cursor.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'), LONGEST_NAME);
     let key = table_name(&written);
     let token = BRACKETS.iter().find(|token| token.name.eq_ignore_ascii_case(&key))?;
     cursor.skip_blanks();

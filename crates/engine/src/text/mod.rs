@@ -24,6 +24,7 @@ mod hidden;
 mod html;
 mod images;
 mod json;
+mod lexicon;
 mod limits;
 mod markup;
 mod orders;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::borrow::Cow;
+use std::fmt;
 
 /// Longest example kept in a report, in characters; enough to recognise the place.
 const EXAMPLE_CHARS: usize = 80;
@@ -43,6 +44,24 @@ pub struct Change {
     pub provider: Option<&'static str>,
 }
 
+impl fmt::Display for Change {
+    /// One line for models, traces and people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            ChangeKind::InvalidUtf8 => "bytes that are not UTF-8, replaced",
+            ChangeKind::ByteOrderMark => "byte order mark, removed",
+            ChangeKind::ControlToken => {
+                "control token or tool-call markup, escaped with a backslash"
+            }
+            ChangeKind::TurnMarker => "conversation turn marker, escaped with a backslash",
+            ChangeKind::Invisible => "invisible character, written out",
+            ChangeKind::Terminal => "terminal control character, written out",
+            ChangeKind::RemoteImage => "remote image, escaped with a backslash",
+        };
+        write!(f, "{} x {what}", self.count)
+    }
+}
+
 /// What a plain-language order tries to achieve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,6 +91,22 @@ pub struct Flag {
     pub kind: FlagKind,
     /// The words that raised it, folded (lower case, invisible characters removed).
     pub example: String,
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            FlagKind::OverrideInstructions => "tells the reader to drop its instructions",
+            FlagKind::NewRole => "gives the reader another role",
+            FlagKind::HideFromUser => "asks for silence towards the user",
+            FlagKind::RevealPrompt => "asks for the prompt",
+            FlagKind::SendData => "asks to send data away",
+            FlagKind::ForceTool => "orders a tool call",
+            FlagKind::AddressModel => "addresses the model",
+            FlagKind::DataLink => "carries data out in a link",
+        };
+        write!(f, "{what}: {}", self.example)
+    }
 }
 
 /// Collects changes and flags while the text goes through the steps.

@@ -93,7 +93,8 @@ fn as_json<'a>(
     };
     match &text {
         Cow::Owned(changed) if claims(changed) => {
-            let again = json::neutralise_literals(changed, report).map(|pass| pass.text.into_owned());
+            let again =
+                json::neutralise_literals(changed, report).map(|pass| pass.text.into_owned());
             again.map_or(text, Cow::Owned)
         }
         _ => text,
@@ -144,11 +145,7 @@ fn neutralise_cow<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report)
     if profile.renders_images() { escape_images(text, report) } else { text }
 }
 
-fn escape_tokens<'a>(
-    text: Cow<'a, str>,
-    escapes: bool,
-    report: &mut Report,
-) -> Cow<'a, str> {
+fn escape_tokens<'a>(text: Cow<'a, str>, escapes: bool, report: &mut Report) -> Cow<'a, str> {
     let (mut tokens, mut turns) = (Vec::new(), Vec::new());
     markup::tokens(&text, escapes, &mut tokens);
     markup::turns(&text, &mut turns);

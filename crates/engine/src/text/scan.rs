@@ -48,7 +48,7 @@ pub(super) fn next_suspect(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 fn has_non_printable(block: &[u8; 32]) -> bool {
-    block.iter().fold(false, |found, &b| {
-        found | ((b < 0x20) & (b != b'\n') & (b != b'\t')) | (b >= 0x7F)
-    })
+    block
+        .iter()
+        .fold(false, |found, &b| found | ((b < 0x20) & (b != b'\n') & (b != b'\t')) | (b >= 0x7F))
 }

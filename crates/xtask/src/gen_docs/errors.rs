@@ -11,7 +11,7 @@ const COLUMNS: [(&str, &str); 5] = [
     ("outcome", "outcome"),
     ("HTTP status", "http_status"),
     ("exit code", "exit_code"),
-    ("worth another try", "transient"),
+    ("worth another try", "retried"),
 ];
 
 const ABOUT: &str = "# Errors
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_row_for_each_error_and_an_error_for_a_broken_row() {
-        let row = json!({"error_type": "timeout", "outcome": "timed_out", "http_status": 504, "exit_code": 124, "transient": true});
+        let row = json!({"error_type": "timeout", "outcome": "timed_out", "http_status": 504, "exit_code": 124, "retried": true});
         let page = table(&json!([row])).unwrap();
         assert!(page.ends_with("| `timeout` | `timed_out` | 504 | 124 | yes |\n"), "{page}");
         assert!(table(&json!([{"error_type": "timeout"}])).is_err());

@@ -7,13 +7,11 @@ use super::{Binary, cell, notice};
 
 pub(super) fn page(binary: &Binary) -> Result<String> {
     let list = binary.json(&["tool", "list", "--json"])?;
-    let tools = list.get("tools").unwrap_or(&list);
-    let tools = tools.as_array().context("`toolcrib tool list --json` prints no list")?;
+    let tools = list.as_array().context("`toolcrib tool list --json` prints no list")?;
     let mut specs = Vec::new();
     for tool in tools {
-        let name = tool["name"].as_str().context("a tool without a name")?;
-        let shown = binary.json(&["tool", "show", name, "--json"])?;
-        specs.push(shown.get("spec").cloned().unwrap_or(shown));
+        let name = tool["id"].as_str().context("a tool without an id")?;
+        specs.push(binary.json(&["tool", "show", name, "--json"])?);
     }
     let mut page = notice("`toolcrib tool list` and `toolcrib tool show`");
     page.push_str("# Tools\n\n");

@@ -17,6 +17,11 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// What the model asks for, one call a line.
+    pub(super) fn asks(&self) -> String {
+        self.results.iter().map(|expect| expect.asks).collect::<Vec<_>>().join("\n")
+    }
+
     /// What was made sure of, in words.
     pub(super) fn checked(&self) -> String {
         let files: Vec<&str> = self.files.iter().map(|(path, _)| *path).collect();
@@ -36,6 +41,8 @@ impl Step {
 pub(super) struct Expect {
     /// Its id.
     pub(super) id: &'static str,
+    /// What the model asks for, in short.
+    pub(super) asks: &'static str,
     /// The type of its error; `None` = success.
     error: Option<&'static str>,
     /// Words that its result has.
@@ -52,12 +59,17 @@ impl Expect {
     }
 }
 
-const fn ok(id: &'static str, words: &'static str) -> Expect {
-    Expect { id, error: None, words }
+const fn ok(id: &'static str, asks: &'static str, words: &'static str) -> Expect {
+    Expect { id, asks, error: None, words }
 }
 
-const fn refused(id: &'static str, error: &'static str, words: &'static str) -> Expect {
-    Expect { id, error: Some(error), words }
+const fn refused(
+    id: &'static str,
+    asks: &'static str,
+    error: &'static str,
+    words: &'static str,
+) -> Expect {
+    Expect { id, asks, error: Some(error), words }
 }
 
 /// What the first step writes, and `undo` brings back.
@@ -71,9 +83,9 @@ pub(super) const STEPS: &[Step] = &[
         file: "crates/xtask/tour/openai-chat.json",
         body: include_str!("../../tour/openai-chat.json"),
         results: &[
-            ok("call_write", "plan.md"),
-            ok("call_read", "water the plants"),
-            ok("call_http", "green"),
+            ok("call_write", "write_file plan.md", "plan.md"),
+            ok("call_read", "read_file notes.md", "water the plants"),
+            ok("call_http", "http_request GET /status.json of the local server", "green"),
         ],
         files: &[("plan.md", Some(PLAN))],
     },
@@ -83,9 +95,9 @@ pub(super) const STEPS: &[Step] = &[
         file: "crates/xtask/tour/openai-responses.sse",
         body: include_str!("../../tour/openai-responses.sse"),
         results: &[
-            ok("call_edit", "hello.py"),
-            ok("call_find", "data/prices.csv"),
-            ok("call_time", "20"),
+            ok("call_edit", "edit_file hello.py", "hello.py"),
+            ok("call_find", "find_files **/*.csv", "data/prices.csv"),
+            ok("call_time", "get_current_time in Lisbon", "20"),
         ],
         files: &[("hello.py", Some("print(\"Good morning, world\")\n"))],
     },
@@ -95,9 +107,14 @@ pub(super) const STEPS: &[Step] = &[
         file: "crates/xtask/tour/anthropic.json",
         body: include_str!("../../tour/anthropic.json"),
         results: &[
-            ok("toolu_page", "2.40"),
-            refused("toolu_metadata", "policy_denied", "169.254.169.254"),
-            refused("toolu_unknown", "tool_not_found", "read_file"),
+            ok("toolu_page", "fetch_url /page.html of the local server", "2.40"),
+            refused(
+                "toolu_metadata",
+                "fetch_url http://169.254.169.254/ (where clouds keep credentials)",
+                "policy_denied",
+                "169.254.169.254",
+            ),
+            refused("toolu_unknown", "read_fil notes.md", "tool_not_found", "read_file"),
         ],
         files: &[],
     },
@@ -107,9 +124,9 @@ pub(super) const STEPS: &[Step] = &[
         file: "crates/xtask/tour/gemini.json",
         body: include_str!("../../tour/gemini.json"),
         results: &[
-            refused("fc-delete", "approval_denied", ""),
-            refused("fc-outside", "path_not_allowed", ""),
-            ok("fc-write", "lists/shopping.md"),
+            refused("fc-delete", "delete_file old.log", "approval_denied", ""),
+            refused("fc-outside", "read_file ../outside.txt", "path_not_allowed", ""),
+            ok("fc-write", "write_file lists/shopping.md", "lists/shopping.md"),
         ],
         files: &[
             ("old.log", Some("nothing happened\n")),
@@ -121,7 +138,7 @@ pub(super) const STEPS: &[Step] = &[
         about: "A model without function calling: its calls stand in its text.",
         file: "crates/xtask/tour/text.txt",
         body: include_str!("../../tour/text.txt"),
-        results: &[ok("1", "plan.md"), ok("2", "hello.py")],
+        results: &[ok("1", "write_file plan.md", "plan.md"), ok("2", "list_dir .", "hello.py")],
         files: &[("plan.md", Some("# Plan\n\nNothing to do today.\n"))],
     },
 ];

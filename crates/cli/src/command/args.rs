@@ -1,0 +1,96 @@
+//! `toolcrib args`: arguments repaired and validated as the door does.
+//!
+//! Exit codes: 0 = usable, as sent or repaired; 1 = not usable; 2 = the schema cannot be read.
+
+use std::collections::HashMap;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_app::args::{Decoded, Limits, Schema, decode};
+
+use crate::cli::ArgsCommand;
+use crate::lines;
+use crate::output::{self, Failure};
+
+/// Compiled schemas that a filter remembers: other stacks send the same few again and again.
+const REMEMBERED: usize = 256;
+
+pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {
+    if command.lines {
+        return filter();
+    }
+    let Some(path) = &command.schema else {
+        return Err(Failure::usage("say the schema with --schema FILE, or use --lines"));
+    };
+    let schema = read_schema(path)?;
+    let mut raw = Vec::new();
+    io::stdin().lock().read_to_end(&mut raw)?;
+    let decoded = decode(&raw, &schema, &Limits::DEFAULT);
+    let code = u8::from(decoded.value().is_none());
+    if json {
+        output::document(&json!(decoded), true)?;
+        return Ok(code);
+    }
+    match &decoded {
+        Decoded::Ok { value, warnings } => {
+            warnings.iter().for_each(|warning| output::note(warning));
+            output::document(value, false)?;
+        }
+        Decoded::Repaired { value, changes, warnings } => {
+            changes.iter().for_each(|change| output::note(&format!("repaired: {}", change.note)));
+            warnings.iter().for_each(|warning| output::note(warning));
+            output::document(value, false)?;
+        }
+        Decoded::ValidationError { message } => output::note(&format!("validation error: {message}")),
+        Decoded::ParseError { message } => output::note(&format!("parse error: {message}")),
+    }
+    Ok(code)
+}
+
+fn read_schema(path: &Path) -> Result<Schema, Failure> {
+    let at = path.display();
+    let text = std::fs::read(path).map_err(|error| Failure::usage(format!("{at}: {error}")))?;
+    let value: Value = serde_json::from_slice(&text)
+        .map_err(|error| Failure::usage(format!("{at} is no JSON: {error}")))?;
+    Schema::check(&value).map_err(|error| Failure::usage(format!("{at}: {error}")))
+}
+
+#[derive(Deserialize)]
+struct Line {
+    schema: Value,
+    raw: Option<String>,
+    raw_b64: Option<String>,
+}
+
+fn filter() -> Result<u8, Failure> {
+    let mut schemas: HashMap<String, Schema> = HashMap::new();
+    lines::answer(|line: Line| {
+        let key = line.schema.to_string();
+        if !schemas.contains_key(&key) {
+            let schema = match Schema::check(&line.schema) {
+                Ok(schema) => schema,
+                Err(error) => return Ok(lines::object(json!({"error": format!("schema: {error}")}))),
+            };
+            if schemas.len() >= REMEMBERED {
+                schemas.clear();
+            }
+            schemas.insert(key.clone(), schema);
+        }
+        let raw = match (line.raw, line.raw_b64) {
+            (Some(raw), None) => raw.into_bytes(),
+            (None, Some(coded)) => match STANDARD.decode(coded) {
+                Ok(raw) => raw,
+                Err(error) => return Ok(lines::object(json!({"error": format!("raw_b64: {error}")}))),
+            },
+            _ => return Ok(lines::object(json!({"error": "send either raw or raw_b64"}))),
+        };
+        let Some(schema) = schemas.get(&key) else {
+            return Err(Failure::run("the schema was forgotten"));
+        };
+        Ok(lines::object(json!(decode(&raw, schema, &Limits::DEFAULT))))
+    })
+}

@@ -1,0 +1,63 @@
+//! `toolcrib exec`: a model's answer in, the messages to append out.
+//!
+//! Exit codes: 0 = every call has its result in the messages, failed calls included, for the model to read; 1 = the answer was cut off, so
+//! no call of it was run (the messages say so); 2 = the answer cannot be read; 3 = the set-up is wrong.
+
+use std::io::{self, Read as _};
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_app::core::{Context, Origin, RunLimits};
+use toolcrib_app::{ExecReply, ExecRequest};
+
+use crate::cli::Exec;
+use crate::output::{self, Failure};
+use crate::{trace, world};
+
+pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
+    let mut body = Vec::new();
+    io::stdin().lock().read_to_end(&mut body)?;
+    let reply = world::block_on(async {
+        let toolcrib = world::build(&command.world).await?;
+        let request = ExecRequest {
+            body: &body,
+            format: command.format,
+            origin: Origin::Cli,
+            context: Arc::new(Context { channel: "chat".to_owned(), ..Context::default() }),
+            limits: RunLimits::default(),
+        };
+        Ok(toolcrib.exec(request).await?)
+    })?;
+    say(&reply, command.explain, json);
+    let mut messages = Vec::new();
+    if command.with_assistant {
+        match reply.assistant {
+            Value::Array(items) => messages.extend(items),
+            turn => messages.push(turn),
+        }
+    }
+    messages.extend(reply.messages);
+    output::document(&Value::Array(messages), json)?;
+    Ok(u8::from(!reply.complete))
+}
+
+/// Everything that is no message goes to standard error.
+fn say(reply: &ExecReply, explain: bool, json: bool) {
+    for note in &reply.notes {
+        output::note(&format!("toolcrib: {note}"));
+    }
+    for hosted in &reply.hosted {
+        output::note(&format!("toolcrib: {} was run by the provider, not here", hosted.kind));
+    }
+    if reply.calls.is_empty() {
+        output::note("toolcrib: the answer has no tool call; there is nothing to append");
+    }
+    if !reply.complete {
+        output::note("toolcrib: the answer was cut off, so none of its calls was run");
+    }
+    if explain {
+        for call in &reply.calls {
+            trace::print(&call.answer, call.provider_id.as_deref(), json);
+        }
+    }
+}

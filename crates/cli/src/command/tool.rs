@@ -1,0 +1,197 @@
+//! `toolcrib tool list|show|call`: tools by hand, through the same door.
+
+use std::io::{self, Read as _};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use toolcrib_app::core::{Answer, Origin, Outcome, RawArgs, Status, ToolSpec};
+use toolcrib_app::Toolcrib;
+
+use crate::cli::{ToolCall, World};
+use crate::output::{self, Failure};
+use crate::{lines, trace, world};
+
+pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
+    let toolcrib = world::block_on(world::build(world))?;
+    let infos = toolcrib.infos();
+    if json {
+        output::document(&json!(infos), true)?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for info in &infos {
+        let risk = toolcrib.spec(info.id.as_str()).map(|spec| word(json!(spec.risk))).unwrap_or_default();
+        text += &format!("{:<18} {:<9} {:<10} {}\n", info.id.as_str(), risk, status(&info.status), info.description);
+    }
+    output::data(&text)?;
+    Ok(0)
+}
+
+fn status(status: &Status) -> &'static str {
+    match status {
+        Status::System => "system",
+        Status::Available { .. } => "available",
+        Status::Connected => "connected",
+        Status::Disabled => "disabled",
+        Status::Offline { .. } => "offline",
+        Status::Error { .. } => "error",
+    }
+}
+
+/// The wire name of an enum value.
+fn word(value: Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn show(name: &str, world: &World, json: bool) -> Result<u8, Failure> {
+    let toolcrib = world::block_on(world::build(world))?;
+    let Some(spec) = toolcrib.spec(name) else {
+        return Err(Failure::not_found(format!(
+            "there is no tool {name}; `toolcrib tool list` shows what there is"
+        )));
+    };
+    if json {
+        output::document(&json!(*spec), true)?;
+    } else {
+        output::data(&described(&spec))?;
+    }
+    Ok(0)
+}
+
+fn described(spec: &ToolSpec) -> String {
+    let mut text = format!("{} - {}\n\n{}\n\n", spec.name, spec.title, spec.description);
+    let facts = [
+        ("risk", word(json!(spec.risk))),
+        ("effect", word(json!(spec.effect))),
+        ("timeout", format!("{} s", spec.timeout.as_secs_f64())),
+        ("permissions", spec.permissions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        ("aliases", spec.aliases.join(", ")),
+    ];
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+        text += &format!("{name:<12} {value}\n");
+    }
+    text += &format!("\nparameters   {:#}\n", spec.input_schema);
+    for example in &spec.examples {
+        text += &format!("\nexample      {}\n             {}\n", example.need, example.args);
+    }
+    text
+}
+
+pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
+    if command.lines {
+        return filter(&command.world);
+    }
+    let name = command.name.as_deref().unwrap_or_default();
+    let args = match command.args.as_str() {
+        "-" => {
+            let mut text = String::new();
+            io::stdin().lock().read_to_string(&mut text)?;
+            text
+        }
+        text => text.to_owned(),
+    };
+    let answer = world::block_on(async {
+        let toolcrib = world::build(&command.world).await?;
+        run_one(&toolcrib, name, RawArgs::Text(args)).await
+    })?;
+    if command.explain {
+        trace::print(&answer, None, json);
+    }
+    match &answer {
+        Answer::Suspended(request) => {
+            Err(Failure { code: 6, message: format!("{} waits for approval {}", request.tool, request.id) })
+        }
+        Answer::Done(outcome) => {
+            if json {
+                output::document(&Value::Object(reply(&answer)), true)?;
+            } else {
+                people(outcome)?;
+            }
+            Ok(outcome.exit_code())
+        }
+    }
+}
+
+async fn run_one(toolcrib: &Toolcrib, name: &str, args: RawArgs) -> Result<Answer, Failure> {
+    let answer = toolcrib.call(name, args, Origin::Cli).await;
+    answer.ok_or_else(|| Failure::run("the door gave no answer"))
+}
+
+/// The result on standard output, everything else on standard error.
+fn people(outcome: &Outcome) -> Result<(), Failure> {
+    outcome.notes.iter().for_each(|note| output::note(&format!("toolcrib: {note}")));
+    match &outcome.result {
+        Ok(result) => {
+            match &result.result {
+                Value::String(text) => output::data(text)?,
+                data => output::document(data, false)?,
+            }
+            if result.flagged {
+                output::note("toolcrib: this text contains what reads like instructions to a model");
+            }
+            for change in &result.changes {
+                output::note(&format!("toolcrib: neutralised: {change}"));
+            }
+        }
+        Err(error) => output::note(&format!("toolcrib: {} ({})", error.message, error.error_type)),
+    }
+    Ok(())
+}
+
+/// `{outcome, error_type?, result}` and what else is known: the form of `--json` and of `--lines`.
+fn reply(answer: &Answer) -> Map<String, Value> {
+    let outcome = match answer {
+        Answer::Done(outcome) => outcome,
+        Answer::Suspended(request) => {
+            return lines::object(json!({"outcome": "suspended", "approval": request.id, "result": null}));
+        }
+    };
+    let mut reply = lines::object(json!({"outcome": outcome.kind}));
+    if let Some(error_type) = outcome.error_type() {
+        reply.insert("error_type".to_owned(), json!(error_type));
+    }
+    match &outcome.result {
+        Ok(result) => {
+            reply.insert("result".to_owned(), result.result.clone());
+            let wire = outcome.to_wire();
+            for key in ["trust", "source", "artifact", "warning", "neutralised"] {
+                if let Some(value) = wire.get(key) {
+                    reply.insert(key.to_owned(), value.clone());
+                }
+            }
+            if result.is_error {
+                reply.insert("is_error".to_owned(), json!(true));
+            }
+        }
+        Err(error) => {
+            reply.insert("result".to_owned(), json!(error.message));
+        }
+    }
+    if !outcome.notes.is_empty() {
+        reply.insert("notes".to_owned(), json!(outcome.notes));
+    }
+    reply
+}
+
+#[derive(Deserialize)]
+struct Line {
+    tool: String,
+    #[serde(default)]
+    args: Value,
+}
+
+fn filter(world: &World) -> Result<u8, Failure> {
+    let runtime = world::runtime()?;
+    let toolcrib = runtime.block_on(world::build(world))?;
+    let code = lines::answer(|line: Line| {
+        // A text is read as a model would have written it; a value is taken as it is.
+        let args = match line.args {
+            Value::String(text) => RawArgs::Text(text),
+            Value::Null => RawArgs::Text(String::new()),
+            value => RawArgs::Value(value),
+        };
+        Ok(reply(&runtime.block_on(run_one(&toolcrib, &line.tool, args))?))
+    });
+    runtime.shutdown_background();
+    code
+}

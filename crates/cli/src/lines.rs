@@ -1,0 +1,95 @@
+//! Filters: one JSON object in and one out per line, flushed, in order.
+
+use std::io::{self, BufRead as _, Write as _};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::output::Failure;
+
+/// Longest line that is read; a longer one is answered with an error and skipped.
+const LINE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Answers every line of standard input. A line that cannot be read is answered with its error, and the filter ends with the exit code of
+/// a usage error.
+pub(crate) fn answer<T: DeserializeOwned>(
+    mut answer: impl FnMut(T) -> Result<Map<String, Value>, Failure>,
+) -> Result<u8, Failure> {
+    let mut input = io::stdin().lock();
+    let mut out = io::stdout().lock();
+    let mut code = 0;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let whole = read_line(&mut input, &mut line)?;
+        if line.is_empty() {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let reply = match whole.then(|| read::<T>(&line)) {
+            Some((id, Ok(request))) => with_id(id, answer(request)?),
+            Some((id, Err(error))) => {
+                code = 2;
+                with_id(id, fault(number, &error))
+            }
+            None => {
+                code = 2;
+                with_id(Value::Null, fault(number, "it is longer than 64 MiB"))
+            }
+        };
+        let mut text = serde_json::to_vec(&reply).map_err(io::Error::other)?;
+        text.push(b'\n');
+        out.write_all(&text)?;
+        out.flush()?;
+    }
+    Ok(code)
+}
+
+/// Reads up to and with the line break; `false` = the line was too long, and what was read of it is cut.
+fn read_line(input: &mut impl io::BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    let read = io::Read::take(&mut *input, LINE_BYTES as u64).read_until(b'\n', line)?;
+    if read < LINE_BYTES || line.ends_with(b"\n") {
+        return Ok(true);
+    }
+    loop {
+        let buffer = input.fill_buf()?;
+        let end = buffer.iter().position(|&b| b == b'\n');
+        let used = end.map_or(buffer.len(), |end| end + 1);
+        if used == 0 {
+            return Ok(false);
+        }
+        input.consume(used);
+        if end.is_some() {
+            return Ok(false);
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(line: &[u8]) -> (Value, Result<T, String>) {
+    let value: Value = match serde_json::from_slice(line) {
+        Ok(value) => value,
+        Err(error) => return (Value::Null, Err(error.to_string())),
+    };
+    let id = value.get("id").cloned().unwrap_or(Value::Null);
+    (id, serde_json::from_value(value).map_err(|error| error.to_string()))
+}
+
+fn with_id(id: Value, reply: Map<String, Value>) -> Map<String, Value> {
+    std::iter::once(("id".to_owned(), id)).chain(reply).collect()
+}
+
+fn fault(number: usize, error: &str) -> Map<String, Value> {
+    let mut reply = Map::new();
+    reply.insert("error".to_owned(), json!(format!("line {number} cannot be read: {error}")));
+    reply
+}
+
+/// An object as the map that a line is made of.
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => Map::from_iter([("value".to_owned(), other)]),
+    }
+}

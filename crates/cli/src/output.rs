@@ -1,0 +1,120 @@
+//! What goes to standard output and standard error: data on the one, everything else on the other.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the one place of the binary that prints")]
+
+use std::io::{self, Write as _};
+
+use serde_json::{Value, json};
+use toolcrib_app::core::{ErrorType, ToolError};
+use toolcrib_app::{ExecError, SetupError};
+
+/// Why a command ends without its result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Exit code (DESIGN 7).
+    pub(crate) code: u8,
+    /// What happened and what to do.
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { code: 2, message: message.into() }
+    }
+
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
+        Self { code: 3, message: message.into() }
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self { code: 4, message: message.into() }
+    }
+
+    pub(crate) fn run(message: impl Into<String>) -> Self {
+        Self { code: 1, message: message.into() }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // A reader that went away, such as `head`, is no failure of ours.
+        let code = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { 1 };
+        Self { code, message: error.to_string() }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        Self::configuration(error.to_string())
+    }
+}
+
+impl From<ExecError> for Failure {
+    fn from(error: ExecError) -> Self {
+        match &error {
+            ExecError::Run(_) => Self::run(error.to_string()),
+            ExecError::UnknownFormat | ExecError::Parse(_) => Self::usage(error.to_string()),
+        }
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        Self { code: error.error_type.exit_code(), message: error.message }
+    }
+}
+
+/// Says why a command failed.
+pub(crate) fn failure(failure: &Failure, as_json: bool) {
+    if failure.code == 0 {
+        return;
+    }
+    if as_json {
+        eprintln!("{}", json!({"error": failure.message, "exit_code": failure.code}));
+    } else {
+        eprintln!("toolcrib: {}", failure.message);
+    }
+}
+
+/// Prints data.
+pub(crate) fn data(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Prints data exactly as it is.
+pub(crate) fn exactly(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Prints a JSON document: indented for people, in one line for machines.
+pub(crate) fn document(value: &Value, as_json: bool) -> io::Result<()> {
+    let text = if as_json { value.to_string() } else { format!("{value:#}") };
+    data(&text)
+}
+
+/// Says something beside the data.
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+/// The table of errors, one row per type.
+pub(crate) fn error_table() -> Vec<Value> {
+    ErrorType::ALL
+        .iter()
+        .map(|t| {
+            json!({
+                "error_type": t,
+                "outcome": t.outcome(),
+                "http_status": t.http_status(),
+                "exit_code": t.exit_code(),
+                "retried": t.is_transient(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,58 @@
+//! Every recorded answer, cut at every byte: no partial call may ever come out as runnable.
+
+use toolcrib_core::RawArgs;
+use toolcrib_providers::{Format, ModelCall, parse, reply};
+
+use super::{fixtures, is_broken};
+
+fn runnable(calls: &[ModelCall]) -> Vec<(&str, &RawArgs)> {
+    calls.iter().filter(|c| !is_broken(c)).map(|c| (c.name.as_str(), &c.args)).collect()
+}
+
+fn check(format: Format, file: &str, body: &[u8]) {
+    let whole = parse(format, body).ok();
+    let allowed = whole.as_ref().map(|turn| runnable(&turn.calls)).unwrap_or_default();
+    for end in 0..body.len() {
+        let Ok(turn) = parse(format, &body[..end]) else { continue };
+        let at = format!("{format}/{file} cut at {end}");
+        if !turn.complete {
+            assert!(turn.calls.iter().all(is_broken), "{at}: an incomplete answer runs nothing");
+        }
+        for call in runnable(&turn.calls) {
+            assert!(allowed.contains(&call), "{at}: {call:?}");
+        }
+        assert_eq!(reply(&turn, &[]).is_empty(), turn.calls.is_empty(), "{at}");
+    }
+}
+
+#[test]
+fn no_partial_call_is_runnable() {
+    let all = fixtures();
+    assert!(all.len() > 40, "the fixtures are there");
+    for (format, file, body) in all {
+        check(format, &file, &body);
+    }
+}
+
+/// A stream whose last event was cut off runs nothing, although all its calls were complete.
+#[test]
+fn a_stream_without_its_end_runs_nothing() {
+    for (format, file, end) in [
+        (Format::OpenAiChat, "stream.sse", "\"finish_reason\":\"tool_calls\""),
+        (Format::OpenAiResponses, "stream.sse", "event: response.completed"),
+        (Format::Anthropic, "stream.sse", "event: message_stop"),
+        (Format::Gemini, "stream.sse", "\"finishReason\""),
+    ] {
+        let body = super::fixture(format, file);
+        let text = String::from_utf8(body).unwrap();
+        let at = text.find(end).unwrap();
+        let turn = parse(format, &text.as_bytes()[..at]).unwrap();
+        assert!(!turn.complete, "{format}");
+        assert_eq!(turn.calls.len(), if format == Format::Anthropic { 3 } else { 2 }, "{format}");
+        for call in &turn.calls {
+            let RawArgs::Broken(text) = &call.args else { panic!("{format}: {call:?}") };
+            assert!(text.contains("not run") && text.contains("Send the call again"), "{text}");
+        }
+        assert!(!turn.notes.is_empty());
+    }
+}
