@@ -44,17 +44,24 @@ fn explain(error: HttpError) -> ToolError {
         ),
         HttpError::Dns(denied) => (
             NetworkError,
-            format!("The host name could not be resolved: {denied}. Check the spelling of the address."),
+            format!(
+                "The host name could not be resolved: {denied}. Check the spelling of the address."
+            ),
             false,
         ),
         HttpError::Connect { host, source, .. } => (
             NetworkError,
-            format!("Could not connect to {host}: {}. Check the address and port, or try later.", source.kind()),
+            format!(
+                "Could not connect to {host}: {}. Check the address and port, or try later.",
+                source.kind()
+            ),
             true,
         ),
         HttpError::Tls { host, .. } => (
             NetworkError,
-            format!("The secure connection to {host} failed. Its certificate may be invalid; tell the person."),
+            format!(
+                "The secure connection to {host} failed. Its certificate may be invalid; tell the person."
+            ),
             false,
         ),
         HttpError::Timeout { phase, host, after } => (
@@ -67,7 +74,9 @@ fn explain(error: HttpError) -> ToolError {
         ),
         HttpError::TooManyRedirects { max, last } => (
             NetworkError,
-            format!("There were more than {max} redirects, the last from {last}. Use the final address."),
+            format!(
+                "There were more than {max} redirects, the last from {last}. Use the final address."
+            ),
             false,
         ),
         HttpError::BadRequest(why) => {
@@ -77,7 +86,9 @@ fn explain(error: HttpError) -> ToolError {
         }
         HttpError::Protocol { host, .. } => (
             NetworkError,
-            format!("The server {host} closed the connection or did not answer in HTTP. Try again later."),
+            format!(
+                "The server {host} closed the connection or did not answer in HTTP. Try again later."
+            ),
             true,
         ),
         other => (
@@ -107,12 +118,18 @@ impl Body {
         let bytes = response.body.as_slice();
         if let Some(encoding) = &response.head.undecoded {
             return Self::Binary {
-                note: format!("(The body is compressed with {encoding}, which cannot be undone. {} bytes are not shown.)", bytes.len()),
+                note: format!(
+                    "(The body is compressed with {encoding}, which cannot be undone. {} bytes are not shown.)",
+                    bytes.len()
+                ),
             };
         }
         if !is_text(&media_type, bytes) {
             return Self::Binary {
-                note: format!("(The body is binary: {} bytes of {media_type}, not shown.)", bytes.len()),
+                note: format!(
+                    "(The body is binary: {} bytes of {media_type}, not shown.)",
+                    bytes.len()
+                ),
             };
         }
         Self::Text { text: decode(content_type, &media_type, bytes, response.cut), media_type }

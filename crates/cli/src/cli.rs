@@ -4,7 +4,28 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use toolcrib_app::Preset;
+use toolcrib_app::net::AddressPolicy;
 use toolcrib_app::providers::Format;
+
+const EXEC_HELP: &str = "\
+Example:
+  toolcrib exec --format anthropic --root ./workspace < response.json > follow-up.json
+
+Exit codes: 0 every call has its result in the messages (failed calls too), 1 the answer was cut off and no call of it was run, 2 the answer \
+cannot be read, 3 the set-up is wrong.";
+
+const ARGS_HELP: &str = "\
+Example:
+  echo '{\"limit\": \"5\",}' | toolcrib args --schema schema.json
+
+Exit codes: 0 usable, as sent or repaired; 1 not usable; 2 the schema cannot be read.";
+
+const CALL_HELP: &str = "\
+Examples:
+  toolcrib tool call read_file --args '{\"path\": \"notes.md\"}'
+  toolcrib tool call write_file --args - < arguments.json
+
+The exit code is that of the outcome; `toolcrib errors` lists them.";
 
 /// Gives AI agents their tools: finds, checks, runs, bounds and records every call.
 #[derive(Debug, Parser)]
@@ -22,21 +43,25 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the tool calls of a model's answer and print the messages to append to its conversation.
+    /// Run the tool calls of a model's answer, read from standard input, and print the messages to append to its conversation.
+    #[command(after_help = EXEC_HELP)]
     Exec(Exec),
     /// Look at tools, or run one by hand through the same door.
     #[command(subcommand)]
     Tool(Tool),
     /// Print the tool declarations to send to a provider.
     Spec(Spec),
-    /// Repair and validate arguments as the door does.
+    /// Repair and validate arguments, read from standard input, as the door does.
+    #[command(after_help = ARGS_HELP)]
     Args(ArgsCommand),
-    /// Show what a model would see of a tool's output.
+    /// Show what a model would see of a tool's output, read from standard input.
+    #[command(after_help = "Example:\n  toolcrib sanitize --type text/html --report < page.html")]
     Sanitize(Sanitize),
     /// Ask the network policy.
     #[command(subcommand)]
     Net(Net),
-    /// Undo what tools changed in the workspace.
+    /// Undo what tools changed in the workspace, newest first.
+    #[command(after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way.")]
     Undo(Undo),
     /// Print the table of errors: outcome, HTTP status, exit code.
     Errors,
@@ -63,8 +88,13 @@ pub(crate) struct World {
     #[arg(long, value_name = "PRESET", default_value_t = Preset::AskRisky, env = "TOOLCRIB_POLICY")]
     pub(crate) policy: Preset,
     /// Target that HTTP tools may reach although it is not public: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', env = "TOOLCRIB_ALLOW_NET")]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
+}
+
+/// Checked here, so that a slip of the pen is a usage error wherever a target is taken.
+fn net_target(text: &str) -> Result<String, String> {
+    AddressPolicy::allowing([text]).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Args)]
@@ -94,6 +124,7 @@ pub(crate) enum Tool {
         world: World,
     },
     /// Run one tool.
+    #[command(after_help = CALL_HELP)]
     Call(ToolCall),
 }
 
@@ -102,12 +133,12 @@ pub(crate) struct ToolCall {
     /// The tool; left out with --lines.
     #[arg(required_unless_present = "lines")]
     pub(crate) name: Option<String>,
-    /// Its arguments as JSON; `-` reads them from standard input.
-    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    /// Its arguments as JSON; `-` reads them from standard input. Default: none.
+    #[arg(long, default_value = "", hide_default_value = true, allow_hyphen_values = true)]
     pub(crate) args: String,
     #[command(flatten)]
     pub(crate) world: World,
-    /// Print what every stage decided, on stderr.
+    /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
     /// Filter: one `{"id", "tool", "args"}` in and one `{"id", "outcome", "error_type"?, "result"}` out per line.
@@ -153,6 +184,7 @@ pub(crate) struct Sanitize {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Net {
     /// Would our HTTP tools connect to this URL, to which address, and which rule says no?
+    #[command(after_help = "Exit codes: 0 allow, 5 deny; with --lines 0 whatever the verdicts.")]
     Check(NetCheck),
 }
 
@@ -165,7 +197,7 @@ pub(crate) struct NetCheck {
     #[arg(long, value_name = "HOST=ADDR")]
     pub(crate) resolve: Vec<String>,
     /// Target that counts as opened by the owner: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', env = "TOOLCRIB_ALLOW_NET")]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
     /// Filter: one `{"id", "url", "dns"?}` in and one `{"id", "verdict", "rule", "address"?}` out per line.
     #[arg(long, conflicts_with = "url")]
@@ -175,8 +207,8 @@ pub(crate) struct NetCheck {
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
     /// How many changes to undo, newest first.
-    #[arg(default_value_t = 1)]
-    pub(crate) count: usize,
+    #[arg(default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) count: u16,
     /// Only list the changes that can be undone, newest first.
     #[arg(long)]
     pub(crate) list: bool,

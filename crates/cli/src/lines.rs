@@ -10,10 +10,10 @@ use crate::output::Failure;
 /// Longest line that is read; a longer one is answered with an error and skipped.
 const LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Answers every line of standard input. A line that cannot be read is answered with its error, and the filter ends with the exit code of
-/// a usage error.
+/// Answers every line of standard input. A line that cannot be read or answered gets its error, the next one is read, and the filter ends
+/// with the exit code of a usage error.
 pub(crate) fn answer<T: DeserializeOwned>(
-    mut answer: impl FnMut(T) -> Result<Map<String, Value>, Failure>,
+    mut answer: impl FnMut(T) -> Result<Map<String, Value>, String>,
 ) -> Result<u8, Failure> {
     let mut input = io::stdin().lock();
     let mut out = io::stdout().lock();
@@ -28,18 +28,16 @@ pub(crate) fn answer<T: DeserializeOwned>(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let reply = match whole.then(|| read::<T>(&line)) {
-            Some((id, Ok(request))) => with_id(id, answer(request)?),
-            Some((id, Err(error))) => {
-                code = 2;
-                with_id(id, fault(number, &error))
-            }
-            None => {
-                code = 2;
-                with_id(Value::Null, fault(number, "it is longer than 64 MiB"))
-            }
+        let (id, request) = if whole {
+            read::<T>(&line)
+        } else {
+            (Value::Null, Err("longer than 64 MiB".to_owned()))
         };
-        let mut text = serde_json::to_vec(&reply).map_err(io::Error::other)?;
+        let reply = request.and_then(&mut answer).unwrap_or_else(|error| {
+            code = 2;
+            fault(number, &error)
+        });
+        let mut text = serde_json::to_vec(&with_id(id, reply)).map_err(io::Error::other)?;
         text.push(b'\n');
         out.write_all(&text)?;
         out.flush()?;
@@ -70,10 +68,20 @@ fn read_line(input: &mut impl io::BufRead, line: &mut Vec<u8>) -> io::Result<boo
 fn read<T: DeserializeOwned>(line: &[u8]) -> (Value, Result<T, String>) {
     let value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
-        Err(error) => return (Value::Null, Err(error.to_string())),
+        Err(error) => return (Value::Null, Err(not_json(&error))),
     };
+    if !value.is_object() {
+        return (Value::Null, Err("not a JSON object".to_owned()));
+    }
     let id = value.get("id").cloned().unwrap_or(Value::Null);
     (id, serde_json::from_value(value).map_err(|error| error.to_string()))
+}
+
+/// The parser counts lines from the start of this one, which says nothing to somebody who sent many.
+fn not_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text);
+    format!("not JSON: {what} at column {}", error.column())
 }
 
 fn with_id(id: Value, reply: Map<String, Value>) -> Map<String, Value> {
@@ -82,7 +90,7 @@ fn with_id(id: Value, reply: Map<String, Value>) -> Map<String, Value> {
 
 fn fault(number: usize, error: &str) -> Map<String, Value> {
     let mut reply = Map::new();
-    reply.insert("error".to_owned(), json!(format!("line {number} cannot be read: {error}")));
+    reply.insert("error".to_owned(), json!(format!("line {number}: {error}")));
     reply
 }
 

@@ -1,7 +1,6 @@
-//! What goes to standard output and standard error: data on the one, everything else on the other.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the one place of the binary that prints")]
+//! What comes from standard input, and what goes to standard output and standard error: data on the one, everything else on the other.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{ErrorType, ToolError};
@@ -69,10 +68,20 @@ pub(crate) fn failure(failure: &Failure, as_json: bool) {
         return;
     }
     if as_json {
-        eprintln!("{}", json!({"error": failure.message, "exit_code": failure.code}));
+        note(&json!({"error": failure.message, "exit_code": failure.code}).to_string());
     } else {
-        eprintln!("toolcrib: {}", failure.message);
+        note(&format!("toolcrib: {}", failure.message));
     }
+}
+
+/// Reads standard input to its end. Somebody who only typed the command would wait for ever without a word.
+pub(crate) fn input() -> io::Result<Vec<u8>> {
+    if io::stdin().is_terminal() {
+        note("toolcrib: reading from the terminal; end the input with Ctrl-D");
+    }
+    let mut raw = Vec::new();
+    io::stdin().lock().read_to_end(&mut raw)?;
+    Ok(raw)
 }
 
 /// Prints data.
@@ -98,9 +107,18 @@ pub(crate) fn document(value: &Value, as_json: bool) -> io::Result<()> {
     data(&text)
 }
 
-/// Says something beside the data.
+/// Says something beside the data. A reader of these words that went away, such as `head`, does not stop the work.
 pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says something beside the data, for machines as one JSON object per line.
+pub(crate) fn remark(text: &str, as_json: bool) {
+    if as_json {
+        note(&json!({"note": text}).to_string());
+    } else {
+        note(&format!("toolcrib: {text}"));
+    }
 }
 
 /// The table of errors, one row per type.

@@ -29,7 +29,7 @@ fn machine(outcome: &Outcome, provider_id: Option<&str>) -> Value {
 
 fn people(outcome: &Outcome) -> String {
     let total: u64 = outcome.report.stages.iter().map(|record| record.nanos).sum();
-    let mut lines = vec![format!("{} {} in {}", outcome.asked, outcome.kind, micros(total))];
+    let mut lines = vec![format!("{} {} in {}", outcome.asked, outcome.kind, duration(total))];
     for record in &outcome.report.stages {
         let verdict = match record.verdict {
             StageVerdict::Pass => "pass",
@@ -43,7 +43,7 @@ fn people(outcome: &Outcome) -> String {
             record.stage as u8,
             record.stage.as_str(),
             verdict,
-            micros(record.nanos),
+            duration(record.nanos),
             record.note
         );
         lines.push(line.trim_end().to_owned());
@@ -51,6 +51,9 @@ fn people(outcome: &Outcome) -> String {
     toolcrib_app::text::sanitize(&lines.join("\n"), "text/plain").text.into_owned()
 }
 
-fn micros(nanos: u64) -> String {
-    format!("{:.1} us", nanos as f64 / 1000.0)
+fn duration(nanos: u64) -> String {
+    match nanos as f64 / 1000.0 {
+        micros if micros < 1000.0 => format!("{micros:.1} us"),
+        micros => format!("{:.1} ms", micros / 1000.0),
+    }
 }

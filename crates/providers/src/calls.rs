@@ -78,7 +78,8 @@ impl Calls {
         if let Some(id) = &call.provider_id {
             match self.by_id.get(id).and_then(|&at| self.list.get(at)) {
                 Some(first) if first.name == call.name && same(&first.args, &call.args) => {
-                    self.notes.push(format!("the call {id} was sent more than once; it counts once"));
+                    self.notes
+                        .push(format!("the call {id} was sent more than once; it counts once"));
                     return Added::Repeated;
                 }
                 Some(_) => {

@@ -59,7 +59,7 @@ pub fn declare<'a>(
     let mut warnings = Vec::new();
     let (mut functions, mut verbatim, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = HashSet::new();
-    let mut strict_left = options.strict.then(|| strict_tools(format)).unwrap_or_default();
+    let mut strict_left = if options.strict { strict_tools(format) } else { 0 };
     for entry in tools {
         let spec = entry.spec();
         let name = spec.name.as_str();

@@ -121,7 +121,11 @@ fn check_text(format: Format, body: &[u8]) -> Result<&str, ParseError> {
 }
 
 fn html_title(text: &str) -> Option<String> {
-    let head: String = text.trim_start().chars().take(2000).collect();
+    let text = text.trim_start();
+    if !text.starts_with('<') {
+        return None;
+    }
+    let head: String = text.chars().take(2000).collect();
     let lower = head.to_ascii_lowercase();
     let is_page = ["<!doctype html", "<html", "<head", "<body", "<title", "<center"]
         .iter()
@@ -185,9 +189,12 @@ fn not_json(format: Format, plain: &str) -> ParseError {
 }
 
 fn looks_like_events(text: &str) -> bool {
-    text.lines().map(|line| line.trim_start_matches('\u{feff}')).find(|l| !l.is_empty()).is_some_and(
-        |line| ["data:", "event:", "id:", "retry:", ":"].iter().any(|f| line.starts_with(f)),
-    )
+    text.lines()
+        .map(|line| line.trim_start_matches('\u{feff}'))
+        .find(|l| !l.is_empty())
+        .is_some_and(|line| {
+            ["data:", "event:", "id:", "retry:", ":"].iter().any(|f| line.starts_with(f))
+        })
 }
 
 fn read_events(text: &str) -> Stream {

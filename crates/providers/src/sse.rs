@@ -54,14 +54,7 @@ impl Parser {
     }
 
     fn with_limit(limit: usize) -> Self {
-        Self {
-            limit,
-            line: Vec::new(),
-            event: None,
-            data: None,
-            after_cr: false,
-            started: false,
-        }
+        Self { limit, line: Vec::new(), event: None, data: None, after_cr: false, started: false }
     }
 
     /// Takes the next bytes; gives the events that they complete.
@@ -166,8 +159,7 @@ mod tests {
 
     fn check(stream: &str, expected: &[(Option<&str>, &str)], left: Option<&str>) {
         let (events, last) = parse_in(&[stream.as_bytes()]);
-        let got: Vec<_> =
-            events.iter().map(|e| (e.event.as_deref(), e.text().unwrap())).collect();
+        let got: Vec<_> = events.iter().map(|e| (e.event.as_deref(), e.text().unwrap())).collect();
         assert_eq!(got, expected, "{stream:?}");
         assert_eq!(last.as_ref().and_then(Event::text), left, "{stream:?}");
     }
@@ -175,7 +167,11 @@ mod tests {
     #[test]
     fn the_rules_of_the_standard() {
         check("data: a\n\ndata: b\n\n", &[(None, "a"), (None, "b")], None);
-        check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &[(None, "a"), (None, "b"), (None, "c")], None);
+        check(
+            "data: a\r\n\r\ndata: b\r\rdata: c\n\n",
+            &[(None, "a"), (None, "b"), (None, "c")],
+            None,
+        );
         check("\u{feff}event: x\ndata:a\ndata:  b\n\n", &[(Some("x"), "a\n b")], None);
         check(": comment\n\nretry: 100\n\nid: 1\ndata\n\n", &[(None, "")], None);
         check("event: gone\n\ndata: a\n\n", &[(None, "a")], None);

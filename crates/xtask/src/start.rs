@@ -165,21 +165,29 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
+/// What to try next.
+const NEXT: [(&str, &str); 5] = [
+    ("tool list", "the tools, and what state they are in"),
+    (
+        "tool call read_file --args '{\"path\":\"README.md\"}'",
+        "any tool by hand, through the same door",
+    ),
+    ("spec --format anthropic", "the declarations to send with your request"),
+    ("exec --explain < response.json", "your own model's answer; the format is detected"),
+    ("net check http://169.254.169.254/", "which rule refuses an address"),
+];
+
 fn closing(binary: &Path) -> String {
-    format!(
-        "
-Everything came out as expected. What next?
-
-    alias toolcrib={}
-    toolcrib tool list                                         the tools, and why one is not offered
-    toolcrib tool call read_file --args '{{\"path\":\"README.md\"}}'   any tool by hand, through the same door
-    toolcrib spec --format anthropic                           the declarations to send with your request
-    toolcrib exec --explain < response.json                    your own model's answer; the format is detected
-    toolcrib net check http://169.254.169.254/                 which rule refuses an address
-
-README.md shows every command, docs/exec.md the filters for other stacks, docs/tools.md every tool.",
+    let mut out = format!(
+        "\nEverything came out as expected. What next?\n\n    alias toolcrib={}\n",
         binary.display()
-    )
+    );
+    let width = NEXT.iter().map(|(words, _)| words.len()).max().unwrap_or(0);
+    for (words, about) in NEXT {
+        out.push_str(&format!("    toolcrib {words:width$}   # {about}\n"));
+    }
+    out.push_str("\nREADME.md shows every command, docs/exec.md the filters for other stacks, docs/tools.md every tool.");
+    out
 }
 
 /// The folder of one tour: the workspace and the state beside it. Removed at the end, also after a failure.

@@ -353,10 +353,14 @@ impl Spot {
     /// Folders that are missing above the name, by their real paths.
     pub(super) fn missing_dirs(&self) -> Vec<PathBuf> {
         let mut path = self.real.clone();
-        let mut dirs: Vec<_> = self.missing.iter().map(|_| {
-            path.pop();
-            path.clone()
-        }).collect();
+        let mut dirs: Vec<_> = self
+            .missing
+            .iter()
+            .map(|_| {
+                path.pop();
+                path.clone()
+            })
+            .collect();
         dirs.reverse();
         dirs
     }

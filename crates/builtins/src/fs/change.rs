@@ -233,4 +233,3 @@ impl Workspace {
         run().map_err(|fault: Fault| fault.at(path))
     }
 }
-

@@ -22,4 +22,4 @@ pub use change::Workspace;
 pub use error::{Fault, FsError};
 pub use journal::{Entry as JournalEntry, Journal, JournalError};
 pub use roots::{RootError, Roots};
-pub use undo::{Undone, UndoReport};
+pub use undo::{UndoReport, Undone};

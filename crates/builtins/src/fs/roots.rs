@@ -110,8 +110,7 @@ impl Roots {
         if roots.is_empty() {
             return Err(RootError::None);
         }
-        let inner =
-            Inner { roots, guard: Guard::default(), via: Via::best(), cross_mounts: false };
+        let inner = Inner { roots, guard: Guard::default(), via: Via::best(), cross_mounts: false };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -176,7 +176,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    pub(super) fn append(mut self, spot: &Spot, content: &[u8], summary: String) -> Result<Changed, Fault> {
+    pub(super) fn append(
+        mut self,
+        spot: &Spot,
+        content: &[u8],
+        summary: String,
+    ) -> Result<Changed, Fault> {
         use std::io::Write as _;
         let (mut file, stat) = spot.open_file(OFlags::WRONLY | OFlags::APPEND)?;
         if stat.st_nlink > 1 {
@@ -221,10 +226,10 @@ impl<'a> Session<'a> {
         overwrite: bool,
         summary: String,
     ) -> Result<Changed, Fault> {
-        self.check_target(&target, overwrite)?;
         if tree::overlap(&Place::of(source), &target.real, &target.root.path) {
             return Err(Fault::Overlap);
         }
+        self.check_target(&target, overwrite)?;
         let cancel = self.cancel;
         let former = target.node.map(|_| self.former(&target)).transpose()?;
         let parents = self.parents(&target);
@@ -260,14 +265,14 @@ impl<'a> Session<'a> {
         mut target: Spot,
         summary: String,
     ) -> Result<Changed, Fault> {
-        if target.node.is_some() {
-            return Err(Fault::Exists);
-        }
-        check_writable(&target, None)?;
         let from = Place::of(source);
         if tree::overlap(&from, &target.real, &target.root.path) {
             return Err(Fault::Overlap);
         }
+        if target.node.is_some() {
+            return Err(Fault::Exists);
+        }
+        check_writable(&target, None)?;
         let items = tree::entries(self.roots, source, self.cancel)?;
         let parents = self.parents(&target);
         target.make_parents()?;
@@ -334,7 +339,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    pub(super) fn delete(mut self, spot: &Spot, recursive: bool, summary: String) -> Result<Changed, Fault> {
+    pub(super) fn delete(
+        mut self,
+        spot: &Spot,
+        recursive: bool,
+        summary: String,
+    ) -> Result<Changed, Fault> {
         let place = Place::of(spot);
         let mut doomed = vec![place.clone()];
         if spot.node == Some(Node::Dir) {

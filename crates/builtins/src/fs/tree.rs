@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode};
+use rustix::io::Errno;
 use toolcrib_core::CancellationToken;
 
 use super::beneath::{Node, Spot};
 use super::error::Fault;
+use super::read;
 use super::roots::Roots;
 use super::snapshot::{self, Place, Snapshot, link_text, mode_of};
 use super::walk::{Limits, Next, walk};
 use super::write::Temp;
-use super::read;
 
 /// Most entries of a folder that one change takes.
 const MAX_ENTRIES: usize = 10_000;
 /// Bounds of a change of a folder.
-const LIMITS: Limits =
-    Limits { entries: MAX_ENTRIES, depth: 64, time: Duration::from_secs(8) };
+const LIMITS: Limits = Limits { entries: MAX_ENTRIES, depth: 64, time: Duration::from_secs(8) };
 
 /// Everything below the folder at a spot, a folder before what is in it. All of it, or a fault: a change of a part would surprise.
 pub(super) fn entries(
@@ -35,7 +35,8 @@ pub(super) fn entries(
         return Err(Fault::Outside);
     }
     if report.unreadable > 0 {
-        return Err(Fault::OtherMount);
+        // A folder without the right to read it, or a mount point; both belong to somebody else.
+        return Err(Fault::Os(Errno::ACCESS));
     }
     if !report.is_complete() {
         return Err(Fault::TooLarge(format!(

@@ -95,9 +95,8 @@ impl Attempt<'_> {
             })?;
             did.extend(done);
         }
-        self.restore_modes().map_err(|fault| {
-            format!("undoing \"{}\" stopped: {}.", self.entry.summary, fault)
-        })?;
+        self.restore_modes()
+            .map_err(|fault| format!("undoing \"{}\" stopped: {}.", self.entry.summary, fault))?;
         Ok(did)
     }
 
@@ -240,6 +239,8 @@ impl Attempt<'_> {
         match taken {
             Ok(snapshot) => Ok(snapshot),
             Err(Fault::NotFound) => Ok(None),
+            // A file stands where a folder of the path was; by force it gives way to that folder.
+            Err(Fault::NotDir) if self.force => Ok(None),
             Err(fault) => Err(self.blocked(place, &fault)),
         }
     }

@@ -27,7 +27,8 @@ impl<'a> Temp<'a> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let name = temp_name();
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
-        let fd = rustix::fs::openat(dir, &name, flags | OFlags::NOFOLLOW, mode).map_err(read_only)?;
+        let fd =
+            rustix::fs::openat(dir, &name, flags | OFlags::NOFOLLOW, mode).map_err(read_only)?;
         let temp = Self { dir, name, file: fd.into(), committed: false };
         if let Some(stat) = like {
             temp.imitate(stat)?;
@@ -114,7 +115,8 @@ pub(super) fn check_writable(spot: &Spot, stat: Option<&Stat>) -> Result<(), Fau
     if stat.st_mode & 0o222 == 0 {
         return Err(Fault::ReadOnly);
     }
-    rustix::fs::accessat(spot.dir(), spot.name(), Access::WRITE_OK, AtFlags::EACCESS).map_err(read_only)
+    rustix::fs::accessat(spot.dir(), spot.name(), Access::WRITE_OK, AtFlags::EACCESS)
+        .map_err(read_only)
 }
 
 /// Whether a file is still the one that was looked at.

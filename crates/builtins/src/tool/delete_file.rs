@@ -57,8 +57,7 @@ impl Tool for DeleteFile {
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
         blocking(move || {
-            let changed =
-                workspace.delete(&args.path, args.recursive.unwrap_or(false), &cancel)?;
+            let changed = workspace.delete(&args.path, args.recursive.unwrap_or(false), &cancel)?;
             let text = match changed.entries {
                 0 | 1 => format!("Deleted {}", args.path),
                 n => format!("Deleted {} ({n} entries)", args.path),

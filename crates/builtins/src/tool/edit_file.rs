@@ -80,7 +80,9 @@ impl Tool for EditFile {
             let (changed, lines) =
                 workspace.edit(path, MAX_BYTES, &cancel, |old| replace(old, &args))?;
             let text = match lines.as_slice() {
-                [line] => format!("Successfully edited {path}: replaced 1 occurrence, at line {line}."),
+                [line] => {
+                    format!("Successfully edited {path}: replaced 1 occurrence, at line {line}.")
+                }
                 lines => format!(
                     "Successfully edited {path}: replaced {} occurrences, at lines {}.",
                     lines.len(),
@@ -151,7 +153,8 @@ fn not_found(content: &str, args: &Args) -> ToolError {
     let Args { path, old_text, .. } = args;
     let hint = if let Some(line) = loosely(content, old_text) {
         let ends = content.contains("\r\n") != old_text.contains("\r\n") && old_text.contains('\n');
-        let what = if ends { "its line ends are CR LF there" } else { "blanks or line breaks differ" };
+        let what =
+            if ends { "its line ends are CR LF there" } else { "blanks or line breaks differ" };
         format!(
             "It occurs at line {line} when blanks and line breaks are ignored: {what}. Copy it exactly from read_file."
         )
@@ -160,12 +163,13 @@ fn not_found(content: &str, args: &Args) -> ToolError {
         if near.is_empty() {
             "Nothing in the file is like it. Read the file again with read_file.".to_owned()
         } else {
-            format!("The nearest lines are:\n{}\nCopy the text exactly from read_file.", near.join("\n"))
+            format!(
+                "The nearest lines are:\n{}\nCopy the text exactly from read_file.",
+                near.join("\n")
+            )
         }
     };
-    ToolError::execution(format!(
-        "old_text was not found in {path}. Nothing was changed. {hint}"
-    ))
+    ToolError::execution(format!("old_text was not found in {path}. Nothing was changed. {hint}"))
 }
 
 /// The line where a text occurs when all blanks and line breaks are left out.
@@ -212,7 +216,9 @@ fn nearest(content: &str, needle: &str) -> Vec<String> {
     scored
         .iter()
         .take(3)
-        .map(|(_, number, line)| format!("{number}: {}", line.chars().take(SHOWN).collect::<String>()))
+        .map(|(_, number, line)| {
+            format!("{number}: {}", line.chars().take(SHOWN).collect::<String>())
+        })
         .collect()
 }
 

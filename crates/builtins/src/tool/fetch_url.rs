@@ -101,9 +101,7 @@ impl Tool for FetchUrl {
             "content_type": content_type,
             "body": body.text(),
         });
-        Ok(ToolOutput::of(content)
-            .with_structured(structured)
-            .from(Trust::External, final_url))
+        Ok(ToolOutput::of(content).with_structured(structured).from(Trust::External, final_url))
     }
 }
 

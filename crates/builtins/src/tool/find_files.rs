@@ -45,8 +45,12 @@ pub(crate) fn spec() -> ToolSpec {
         "Find files and folders of the workspace by a glob pattern, hidden ones too. Does not follow links or look into .git, node_modules and the like unless path points there. At most 1,000 results.",
         false,
     );
-    spec.parameter_aliases =
-        aliases([("glob", "pattern"), ("query", "pattern"), ("directory", "path"), ("dir", "path")]);
+    spec.parameter_aliases = aliases([
+        ("glob", "pattern"),
+        ("query", "pattern"),
+        ("directory", "path"),
+        ("dir", "path"),
+    ]);
     spec.examples = examples([
         ("Find all Markdown files", json!({"pattern": "*.md"})),
         ("Find the tests of the parser", json!({"pattern": "**/parser*test*", "path": "src"})),

@@ -139,7 +139,10 @@ mod tests {
             (json!({"timezone": "UTC"}), "2026-11-21T15:04:05+00:00"),
             (json!({"timezone": "UTC", "format": "ISO8601"}), "2026-11-21T15:04:05+00:00"),
             (json!({"timezone": "America/New_York"}), "2026-11-21T10:04:05-05:00"),
-            (json!({"timezone": "Asia/Kathmandu", "format": "iso8601"}), "2026-11-21T20:49:05+05:45"),
+            (
+                json!({"timezone": "Asia/Kathmandu", "format": "iso8601"}),
+                "2026-11-21T20:49:05+05:45",
+            ),
             (json!({"timezone": "UTC+2"}), "2026-11-21T17:04:05+02:00"),
             (json!({"timezone": "-0530"}), "2026-11-21T09:34:05-05:30"),
             (json!({"timezone": "Z"}), "2026-11-21T15:04:05+00:00"),

@@ -104,8 +104,11 @@ impl Tool for HttpRequest {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let verb = args.method.unwrap_or(Verb::Get);
-        let mut assessment = Assessment::declared(spec)
-            .saying(format!("{} {}", verb.method(), web::shown_url(&args.url)));
+        let mut assessment = Assessment::declared(spec).saying(format!(
+            "{} {}",
+            verb.method(),
+            web::shown_url(&args.url)
+        ));
         (assessment.effect, assessment.risk) = verb.meaning();
         Ok(assessment)
     }
@@ -121,7 +124,8 @@ impl Tool for HttpRequest {
             let _ = write!(head, "\n{name}: {value}");
         }
         if response.head.headers_omitted > 0 {
-            let _ = write!(head, "\n({} more headers are not shown.)", response.head.headers_omitted);
+            let _ =
+                write!(head, "\n({} more headers are not shown.)", response.head.headers_omitted);
         }
         let mut content = vec![Block::text(head.trim_end())];
         content.push(match &body {

@@ -35,12 +35,8 @@ pub(crate) fn spec() -> ToolSpec {
         "List the files and folders in a folder of the workspace, hidden ones too, with sizes and link targets. At most 1,000 entries.",
         false,
     );
-    spec.parameter_aliases = aliases([
-        ("dir_path", "path"),
-        ("directory", "path"),
-        ("folder", "path"),
-        ("dir", "path"),
-    ]);
+    spec.parameter_aliases =
+        aliases([("dir_path", "path"), ("directory", "path"), ("folder", "path"), ("dir", "path")]);
     spec.examples = examples([
         ("What files are here?", json!({})),
         ("What is in the source folder?", json!({"path": "src"})),
@@ -117,7 +113,10 @@ fn describe(item: &Item<'_>) -> (String, Value) {
         Node::Dir => (format!("{name}/"), json!({"name": name, "type": "folder"})),
         Node::File => {
             let bytes = read::size(item.stat);
-            (format!("{name}  {bytes} bytes"), json!({"name": name, "type": "file", "bytes": bytes}))
+            (
+                format!("{name}  {bytes} bytes"),
+                json!({"name": name, "type": "file", "bytes": bytes}),
+            )
         }
         Node::Link => {
             let target = item.target().unwrap_or_default();

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{
-    Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec,
-};
+use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{aliases, blocking, examples, file_spec, on_file, said};
 use crate::fs::Workspace;

@@ -33,8 +33,7 @@ pub(crate) fn spec() -> ToolSpec {
         true,
     );
     spec.parameter_aliases = two_path_aliases();
-    spec.examples =
-        examples([("Rename the draft", json!({"from": "draft.md", "to": "final.md"}))]);
+    spec.examples = examples([("Rename the draft", json!({"from": "draft.md", "to": "final.md"}))]);
     spec
 }
 

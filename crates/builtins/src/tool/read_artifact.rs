@@ -54,8 +54,12 @@ pub(crate) fn spec() -> ToolSpec {
         "Read a stored result that was too long to be shown whole: a page from an offset, or the lines that match a pattern.",
     );
     spec.group = Some("results".to_owned());
-    spec.parameter_aliases =
-        aliases([("artifact", "ref"), ("reference", "ref"), ("artifact_ref", "ref"), ("id", "ref")]);
+    spec.parameter_aliases = aliases([
+        ("artifact", "ref"),
+        ("reference", "ref"),
+        ("artifact_ref", "ref"),
+        ("id", "ref"),
+    ]);
     spec.timeout = defaults::TIMEOUT_FILE;
     // What the artifact's own record says comes with each page.
     spec.trust = Trust::External;
@@ -118,12 +122,14 @@ fn compile(pattern: &str) -> Result<Regex, ToolError> {
     if pattern.len() > MAX_PATTERN {
         return Err(wrong("it is longer than 1000 bytes"));
     }
-    RegexBuilder::new(pattern).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build().map_err(
-        |error| {
+    RegexBuilder::new(pattern)
+        .size_limit(MAX_COMPILED)
+        .dfa_size_limit(MAX_COMPILED)
+        .build()
+        .map_err(|error| {
             let text = error.to_string();
             wrong(text.lines().next_back().unwrap_or(&text).trim_start_matches("error: "))
-        },
-    )
+        })
 }
 
 /// One artifact of one owner.

@@ -201,7 +201,9 @@ fn cut(
     if line == window.first {
         return Err(ToolError::new(
             ErrorType::FileTooLarge,
-            format!("Line {line} of {path} alone is longer than 1 MB. Read another line, or use a tool for the format of this file."),
+            format!(
+                "Line {line} of {path} alone is longer than 1 MB. Read another line, or use a tool for the format of this file."
+            ),
         ));
     }
     text.truncate(end);

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{
-    Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec,
-};
+use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note};
 use crate::fs::Workspace;
@@ -44,7 +42,10 @@ pub(crate) fn spec() -> ToolSpec {
     spec.parameter_aliases.extend(super::aliases([("text", "content"), ("contents", "content")]));
     spec.examples = examples([
         ("Save a note", json!({"path": "notes/today.md", "content": "# Today\n"})),
-        ("Add a line to the log", json!({"path": "log.txt", "content": "done\n", "mode": "append"})),
+        (
+            "Add a line to the log",
+            json!({"path": "log.txt", "content": "done\n", "mode": "append"}),
+        ),
     ]);
     spec
 }

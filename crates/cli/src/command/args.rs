@@ -3,7 +3,6 @@
 //! Exit codes: 0 = usable, as sent or repaired; 1 = not usable; 2 = the schema cannot be read.
 
 use std::collections::HashMap;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use base64::Engine as _;
@@ -27,9 +26,7 @@ pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {
         return Err(Failure::usage("say the schema with --schema FILE, or use --lines"));
     };
     let schema = read_schema(path)?;
-    let mut raw = Vec::new();
-    io::stdin().lock().read_to_end(&mut raw)?;
-    let decoded = decode(&raw, &schema, &Limits::DEFAULT);
+    let decoded = decode(&output::input()?, &schema, &Limits::DEFAULT);
     let code = u8::from(decoded.value().is_none());
     if json {
         output::document(&json!(decoded), true)?;
@@ -73,7 +70,7 @@ fn filter() -> Result<u8, Failure> {
         if !schemas.contains_key(&key) {
             let schema = match Schema::check(&line.schema) {
                 Ok(schema) => schema,
-                Err(error) => return Ok(lines::object(json!({"error": format!("schema: {error}")}))),
+                Err(error) => return Err(format!("schema: {error}")),
             };
             if schemas.len() >= REMEMBERED {
                 schemas.clear();
@@ -82,15 +79,12 @@ fn filter() -> Result<u8, Failure> {
         }
         let raw = match (line.raw, line.raw_b64) {
             (Some(raw), None) => raw.into_bytes(),
-            (None, Some(coded)) => match STANDARD.decode(coded) {
-                Ok(raw) => raw,
-                Err(error) => return Ok(lines::object(json!({"error": format!("raw_b64: {error}")}))),
-            },
-            _ => return Ok(lines::object(json!({"error": "send either raw or raw_b64"}))),
+            (None, Some(coded)) => {
+                STANDARD.decode(coded).map_err(|error| format!("raw_b64: {error}"))?
+            }
+            _ => return Err("send either raw or raw_b64".to_owned()),
         };
-        let Some(schema) = schemas.get(&key) else {
-            return Err(Failure::run("the schema was forgotten"));
-        };
+        let schema = schemas.get(&key).ok_or("the schema was forgotten")?;
         Ok(lines::object(json!(decode(&raw, schema, &Limits::DEFAULT))))
     })
 }

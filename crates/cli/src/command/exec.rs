@@ -3,7 +3,6 @@
 //! Exit codes: 0 = every call has its result in the messages, failed calls included, for the model to read; 1 = the answer was cut off, so
 //! no call of it was run (the messages say so); 2 = the answer cannot be read; 3 = the set-up is wrong.
 
-use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,8 +14,7 @@ use crate::output::{self, Failure};
 use crate::{trace, world};
 
 pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
-    let mut body = Vec::new();
-    io::stdin().lock().read_to_end(&mut body)?;
+    let body = output::input()?;
     let reply = world::block_on(async {
         let toolcrib = world::build(&command.world).await?;
         let request = ExecRequest {
@@ -43,17 +41,20 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
 
 /// Everything that is no message goes to standard error.
 fn say(reply: &ExecReply, explain: bool, json: bool) {
-    for note in &reply.notes {
-        output::note(&format!("toolcrib: {note}"));
+    let remark = |text: &str| output::remark(text, json);
+    if explain && !json {
+        remark(&format!("the answer was read as {}", reply.format));
     }
+    reply.notes.iter().for_each(|note| remark(note));
     for hosted in &reply.hosted {
-        output::note(&format!("toolcrib: {} was run by the provider, not here", hosted.kind));
+        let name = hosted.name.as_ref().unwrap_or(&hosted.kind);
+        remark(&format!("{name} was run by the provider, not here"));
     }
-    if reply.calls.is_empty() {
-        output::note("toolcrib: the answer has no tool call; there is nothing to append");
-    }
-    if !reply.complete {
-        output::note("toolcrib: the answer was cut off, so none of its calls was run");
+    match (reply.complete, reply.calls.is_empty()) {
+        (true, true) => remark("the answer has no tool call; there is nothing to append"),
+        (true, false) => {}
+        (false, true) => remark("the answer was cut off before it had a tool call; ask the model again"),
+        (false, false) => remark("the answer was cut off, so none of its calls was run"),
     }
     if explain {
         for call in &reply.calls {

@@ -39,13 +39,17 @@ fn resolver(given: &[String]) -> Result<Box<dyn Resolve>, Failure> {
 }
 
 fn sentence(check: &Check) -> String {
-    let address = check.address.map(|address| format!(" {address}")).unwrap_or_default();
-    match check.verdict {
-        Verdict::Allow => format!("allow{address} ({})", check.rule),
-        Verdict::Deny => {
-            let why = check.denied.as_ref().map(|denied| format!(": {denied}")).unwrap_or_default();
-            format!("deny{address} ({}){why}", check.rule)
-        }
+    match (&check.denied, check.address) {
+        (Some(denied), _) => format!("deny: {denied}"),
+        (None, Some(address)) => format!("{}: {address} ({})", word(check.verdict), check.rule),
+        (None, None) => format!("{} ({})", word(check.verdict), check.rule),
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Deny => "deny",
     }
 }
 

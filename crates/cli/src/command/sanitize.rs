@@ -1,7 +1,5 @@
 //! `toolcrib sanitize`: what a model would see of a tool's output.
 
-use std::io::{self, Read as _};
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_app::text::{Sanitised, sanitize, sanitize_bytes};
@@ -14,8 +12,7 @@ pub(crate) fn run(command: &Sanitize, json: bool) -> Result<u8, Failure> {
     if command.lines {
         return filter(&command.content_type);
     }
-    let mut raw = Vec::new();
-    io::stdin().lock().read_to_end(&mut raw)?;
+    let raw = output::input()?;
     let sanitised = sanitize_bytes(&raw, &command.content_type);
     if json {
         output::document(&reply(&sanitised), true)?;

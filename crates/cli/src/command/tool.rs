@@ -1,7 +1,5 @@
 //! `toolcrib tool list|show|call`: tools by hand, through the same door.
 
-use std::io::{self, Read as _};
-
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::core::{Answer, Origin, Outcome, RawArgs, Status, ToolSpec};
@@ -18,13 +16,22 @@ pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
         output::document(&json!(infos), true)?;
         return Ok(0);
     }
-    let mut text = String::new();
+    let mut text = row("TOOL", "RISK", "STATUS", "WHAT IT DOES");
     for info in &infos {
         let risk = toolcrib.spec(info.id.as_str()).map(|spec| word(json!(spec.risk))).unwrap_or_default();
-        text += &format!("{:<18} {:<9} {:<10} {}\n", info.id.as_str(), risk, status(&info.status), info.description);
+        text += &row(info.id.as_str(), &risk, status(&info.status), first_sentence(&info.description));
     }
     output::data(&text)?;
     Ok(0)
+}
+
+fn row(name: &str, risk: &str, status: &str, about: &str) -> String {
+    format!("{name:<18} {risk:<9} {status:<10} {about}\n")
+}
+
+/// `tool show` has the rest.
+fn first_sentence(text: &str) -> &str {
+    text.split(['.', ':']).next().unwrap_or(text)
 }
 
 fn status(status: &Status) -> &'static str {
@@ -43,11 +50,22 @@ fn word(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// Likeness from which a name is offered in place of a wrong one, in thousandths.
+const LIKE: u16 = 800;
+
+fn likeness(a: &str, b: &str) -> u16 {
+    (strsim::jaro_winkler(a, b) * 1000.0) as u16
+}
+
 pub(crate) fn show(name: &str, world: &World, json: bool) -> Result<u8, Failure> {
     let toolcrib = world::block_on(world::build(world))?;
     let Some(spec) = toolcrib.spec(name) else {
+        let infos = toolcrib.infos();
+        let near = infos.iter().map(|info| info.id.as_str()).max_by_key(|id| likeness(id, name));
+        let near = near.filter(|id| likeness(id, name) >= LIKE).map(|id| format!("did you mean {id}? "));
         return Err(Failure::not_found(format!(
-            "there is no tool {name}; `toolcrib tool list` shows what there is"
+            "there is no tool {name}; {}`toolcrib tool list` shows what there is",
+            near.unwrap_or_default()
         )));
     };
     if json {
@@ -79,20 +97,17 @@ fn described(spec: &ToolSpec) -> String {
 
 pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     if command.lines {
-        return filter(&command.world);
+        return filter(command, json);
     }
     let name = command.name.as_deref().unwrap_or_default();
     let args = match command.args.as_str() {
-        "-" => {
-            let mut text = String::new();
-            io::stdin().lock().read_to_string(&mut text)?;
-            text
-        }
+        "-" => String::from_utf8(output::input()?)
+            .map_err(|error| Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error())))?,
         text => text.to_owned(),
     };
     let answer = world::block_on(async {
         let toolcrib = world::build(&command.world).await?;
-        run_one(&toolcrib, name, RawArgs::Text(args)).await
+        run_one(&toolcrib, name, RawArgs::Text(args)).await.map_err(Failure::run)
     })?;
     if command.explain {
         trace::print(&answer, None, json);
@@ -112,9 +127,9 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     }
 }
 
-async fn run_one(toolcrib: &Toolcrib, name: &str, args: RawArgs) -> Result<Answer, Failure> {
+async fn run_one(toolcrib: &Toolcrib, name: &str, args: RawArgs) -> Result<Answer, String> {
     let answer = toolcrib.call(name, args, Origin::Cli).await;
-    answer.ok_or_else(|| Failure::run("the door gave no answer"))
+    answer.ok_or_else(|| "the door gave no answer".to_owned())
 }
 
 /// The result on standard output, everything else on standard error.
@@ -180,9 +195,9 @@ struct Line {
     args: Value,
 }
 
-fn filter(world: &World) -> Result<u8, Failure> {
+fn filter(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let runtime = world::runtime()?;
-    let toolcrib = runtime.block_on(world::build(world))?;
+    let toolcrib = runtime.block_on(world::build(&command.world))?;
     let code = lines::answer(|line: Line| {
         // A text is read as a model would have written it; a value is taken as it is.
         let args = match line.args {
@@ -190,7 +205,11 @@ fn filter(world: &World) -> Result<u8, Failure> {
             Value::Null => RawArgs::Text(String::new()),
             value => RawArgs::Value(value),
         };
-        Ok(reply(&runtime.block_on(run_one(&toolcrib, &line.tool, args))?))
+        let answer = runtime.block_on(run_one(&toolcrib, &line.tool, args))?;
+        if command.explain {
+            trace::print(&answer, None, json);
+        }
+        Ok(reply(&answer))
     });
     runtime.shutdown_background();
     code

@@ -1,6 +1,8 @@
 //! `toolcrib undo`: takes back what tools changed in the workspace.
 //!
-//! Exit codes: 0 = undone, or nothing to undo; 1 = a change stands in the way.
+//! Exit codes: 0 = undone, or nothing to undo; 1 = a change stands in the way. Places in the list are what `undo COUNT` counts.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 use toolcrib_app::Preset;
@@ -19,13 +21,17 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
             output::document(&json!(changes), true)?;
             return Ok(0);
         }
-        for change in &changes {
+        for (place, change) in (1..).zip(&changes) {
             let note = change.not_undoable.as_ref().map(|why| format!(" (cannot be undone: {why})"));
-            output::data(&format!("{:>4}  {}{}", change.id, change.summary, note.unwrap_or_default()))?;
+            let age = age(change.at_ms);
+            output::data(&format!("{place:>3}  {age:>7} ago  {}{}", change.summary, note.unwrap_or_default()))?;
+        }
+        if changes.is_empty() {
+            output::remark("there is nothing to undo", false);
         }
         return Ok(0);
     }
-    let report = toolcrib.undo(command.count, command.force).map_err(|error| failed(&error))?;
+    let report = toolcrib.undo(usize::from(command.count), command.force).map_err(|error| failed(&error))?;
     if json {
         let undone: Vec<_> =
             report.undone.iter().map(|u| json!({"change": u.entry.summary, "did": u.did})).collect();
@@ -33,10 +39,12 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
         output::document(&json!({"undone": undone, "refused": refused}), true)?;
     } else {
         for undone in &report.undone {
-            output::data(&format!("undone: {}", undone.entry.summary))?;
+            let did = undone.did.join(", ");
+            let did = if did.is_empty() { "it had never been made".to_owned() } else { did };
+            output::data(&format!("undone: {} ({did})", undone.entry.summary))?;
         }
         if report.undone.is_empty() && report.refused.is_none() {
-            output::note("toolcrib: there is nothing to undo");
+            output::remark("there is nothing to undo", false);
         }
     }
     match report.refused {
@@ -46,4 +54,13 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
         ))),
         None => Ok(0),
     }
+}
+
+/// How long ago a moment in milliseconds since 1970 was, in the largest unit that fits.
+fn age(at_ms: i64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = now.as_secs().saturating_sub(u64::try_from(at_ms).unwrap_or_default() / 1000);
+    let units = [(86_400, "d"), (3600, "h"), (60, "min")];
+    let unit = units.iter().find(|(length, _)| seconds >= *length).unwrap_or(&(1, "s"));
+    format!("{} {}", seconds / unit.0, unit.1)
 }

@@ -57,7 +57,7 @@ pub fn bound_json(value: &Value, max_chars: usize) -> BoundedJson {
 /// The serialised sizes of a value and of everything in it.
 struct Size {
     chars: usize,
-    parts: Vec<Size>,
+    parts: Vec<Self>,
 }
 
 impl Size {

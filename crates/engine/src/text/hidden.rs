@@ -106,7 +106,7 @@ pub(super) fn is_needed(c: char, place: &Place<'_>) -> bool {
 /// The length in bytes of the tags of a flag such as England's (U+1F3F4, 3 to 6 tag letters or
 /// digits, U+E007F; UTS #51 ED-14a), when `place` is right after the black flag.
 pub(super) fn flag_tags(text: &str, at: usize) -> Option<usize> {
-    if scan::before(text, at).chars().next_back() != Some('\u{1F3F4}') {
+    if !scan::before(text, at).ends_with('\u{1F3F4}') {
         return None;
     }
     let rest = scan::from(text, at);

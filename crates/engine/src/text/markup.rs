@@ -8,6 +8,7 @@
 
 use super::hidden::is_hidden;
 use super::scan;
+use super::starts::{ANGLE_STARTS, SQUARE_STARTS};
 use super::tokens::{
     BARRED, BARRED_PREFIX, BRACKETS, Case, Form, HALF_BARRED, HALF_BARRED_PROVIDER, TAG_PREFIXES,
     TAGS, TURNS, Token,
@@ -69,49 +70,6 @@ fn may_begin(bytes: &[u8], at: usize, escapes: bool) -> bool {
         || !second.is_ascii()
         || (escapes && (first == b'\\' || second == b'\\'))
 }
-
-/// The first two letters of names, without regard to case.
-struct Starts([u32; 32]);
-
-impl Starts {
-    const fn with(mut self, name: &[u8]) -> Self {
-        if let [first, second, ..] = name {
-            self.0[(*first & 31) as usize] |= 1 << (*second & 31);
-        }
-        self
-    }
-
-    const fn with_tokens(mut self, tokens: &[Token]) -> Self {
-        let mut i = 0;
-        while i < tokens.len() {
-            self = self.with(tokens[i].name.as_bytes());
-            i += 1;
-        }
-        self
-    }
-
-    fn has(&self, first: u8, second: u8) -> bool {
-        let row = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
-        first.is_ascii_alphabetic() && row >> (second & 31) & 1 == 1
-    }
-}
-
-static ANGLE_STARTS: Starts = {
-    let mut starts = Starts([0; 32]).with_tokens(TAGS).with(b"s>").with(b"s/");
-    let mut i = 0;
-    while i < TAG_PREFIXES.len() {
-        starts = starts.with(TAG_PREFIXES[i].0.as_bytes());
-        i += 1;
-    }
-    i = 0;
-    while i < HALF_BARRED.len() {
-        starts = starts.with(HALF_BARRED[i].as_bytes());
-        i += 1;
-    }
-    starts
-};
-
-static SQUARE_STARTS: Starts = Starts([0; 32]).with_tokens(BRACKETS);
 
 fn judge(text: &str, at: usize, len: usize, escapes: bool, found: &mut Vec<Found>) {
     let cursor = Cursor { rest: scan::from(text, at + len), escapes };

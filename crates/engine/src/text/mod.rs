@@ -32,6 +32,7 @@ mod orders_table;
 mod report;
 mod sanitize;
 mod scan;
+mod starts;
 mod tokens;
 mod utf8;
 

@@ -80,8 +80,6 @@ fn windows(text: &str, lexicon: &Lexicon) -> Vec<Range<usize>> {
 
 /// Blanks to one blank, sentence ends to [`SENTENCE_END`], emphasis marks and controls dropped.
 fn squeeze(folded: &str, out: &mut String) {
-    const PLAIN: [bool; 256] = plain_bytes();
-    let is_plain = |b: u8| PLAIN.get(usize::from(b)).copied().unwrap_or(true);
     out.clear();
     let mut newlines = 0;
     let mut rest = folded;
@@ -115,20 +113,8 @@ fn squeeze(folded: &str, out: &mut String) {
 }
 
 /// The bytes that [`squeeze`] copies as they are.
-const fn plain_bytes() -> [bool; 256] {
-    let mut plain = [true; 256];
-    let mut b = 0;
-    while b < 0x20 {
-        plain[b] = false;
-        b += 1;
-    }
-    let special = b" *`\".!?\x7F";
-    let mut i = 0;
-    while i < special.len() {
-        plain[special[i] as usize] = false;
-        i += 1;
-    }
-    plain
+fn is_plain(byte: u8) -> bool {
+    !matches!(byte, 0..=b' ' | b'*' | b'`' | b'"' | b'.' | b'!' | b'?' | 0x7F)
 }
 
 fn push_blank(out: &mut String) {

@@ -2,7 +2,7 @@
 //! JSON, and the output does not swell.
 
 use super::scan;
-use super::tokens::{BARRED, BRACKETS, Case, TAGS, TURNS};
+use super::tokens::{BARRED, BRACKETS, TAGS, TURNS};
 use super::{sanitize, sanitize_bytes};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -91,15 +91,14 @@ fn strings<'a>(a: &'a Value, b: &'a Value, each: &mut dyn FnMut(&'a str, &'a str
 #[test]
 fn the_list_is_complete() {
     assert!(listed().len() > 180);
-    assert!(TAGS.iter().all(|tag| tag.case == Case::Any || tag.name.len() < 10));
     for token in listed() {
-        assert_ne!(sanitize(&token, "text/plain").text, token);
-        assert_eq!(survivor(&token), Some(token.clone()).filter(|_| survivor(&token).is_some()));
+        assert!(survivor(&token).is_some());
+        assert_eq!(survivor(&sanitize(&token, "text/plain").text), None, "{token:?}");
     }
 }
 
 #[test]
-fn time_is_linear_for_texts_made_to_be_slow() {
+fn texts_made_to_be_slow_or_to_swell_do_neither() {
     for unit in [
         "<",
         "[",
@@ -123,14 +122,14 @@ fn time_is_linear_for_texts_made_to_be_slow() {
         "\r",
         "&#",
     ] {
-        let text = unit.repeat(200_000 / unit.len());
+        let text = unit.repeat(16_000 / unit.len());
         let started = std::time::Instant::now();
         for content_type in ["text/plain", "application/json", "text/html"] {
             let out = sanitize(&text, content_type);
             assert!(out.text.len() <= 3 * text.len() + 256, "{unit:?} swells");
         }
-        // Quadratic time would take minutes here.
-        assert!(started.elapsed().as_secs() < 20, "{unit:?} takes {:?}", started.elapsed());
+        // Linear time is some milliseconds here; anything else is far beyond a noisy machine.
+        assert!(started.elapsed().as_secs() < 10, "{unit:?} takes {:?}", started.elapsed());
     }
 }
 
@@ -179,7 +178,10 @@ proptest! {
             if let Some(token) = survivor(after) {
                 live = Some(token);
             }
-            assert!(after.len() >= before.len() || before != after);
+            let unlike = before != after && sanitize(before, "text/x-rust").text == before;
+            if unlike && !after.contains("!\\[") && !after.contains("<\\img") {
+                live = Some(format!("{before:?} became {after:?}"));
+            }
         });
         // Two keys may become one only if they were made of hidden characters alone.
         prop_assert!(same_shape || text.contains('…'), "{} -> {}", text, out);

@@ -31,8 +31,7 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
     if !state.begun {
         return None;
     }
-    let whole =
-        state.stopped && !state.stray && state.failure.is_none() && stream.broken.is_none();
+    let whole = state.stopped && !state.stray && state.failure.is_none() && stream.broken.is_none();
     state.notes.extend(stream.broken.clone());
     if state.stray {
         state.notes.push("pieces of the stream are missing or out of order".to_owned());
@@ -79,9 +78,10 @@ impl Assembler {
         self.begun = true;
         if self.blocks.iter().any(|(i, block)| *i == index && !block.done) {
             // The same start twice is a repetition, another one is a mix-up.
-            self.stray |= !self.blocks.iter().any(|(i, b)| {
-                *i == index && text_of(&b.value, "id") == text_of(&value, "id")
-            });
+            self.stray |= !self
+                .blocks
+                .iter()
+                .any(|(i, b)| *i == index && text_of(&b.value, "id") == text_of(&value, "id"));
             return;
         }
         // Servers that do not stream inputs put the whole one here.
@@ -130,7 +130,8 @@ impl Assembler {
             Some((_, block)) => {
                 block.done = true;
                 // The input of a hosted call is streamed like any other.
-                let is_call = text_of(&block.value, "type").is_some_and(|t| t.ends_with("tool_use"));
+                let is_call =
+                    text_of(&block.value, "type").is_some_and(|t| t.ends_with("tool_use"));
                 if let (true, true, Some(object)) =
                     (is_call, block.streamed, block.value.as_object_mut())
                 {

@@ -193,7 +193,8 @@ fn call(part: &Value, key: &str, raw: &str, end: End, last: bool) -> (String, Mo
     };
     // Arguments in pieces (Vertex, streamFunctionCallArguments) are never asked for, so a call that has them is not whole.
     let in_pieces = field(inner, &["partialArgs", "partial_args"]).is_some()
-        || field(inner, &["willContinue", "will_continue"]).is_some_and(|w| w == &Value::Bool(true));
+        || field(inner, &["willContinue", "will_continue"])
+            .is_some_and(|w| w == &Value::Bool(true));
     let judged = match () {
         () if in_pieces && end != End::Broken => broken(CUT),
         () => end.value(args.clone(), last),

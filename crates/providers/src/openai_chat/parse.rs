@@ -4,7 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::stream;
-use crate::calls::{Added, CUT, Calls, End, broken, Ids, field, replay_object, replay_text, text_of};
+use crate::calls::{
+    Added, CUT, Calls, End, Ids, broken, field, replay_object, replay_text, text_of,
+};
 use crate::format::Format;
 use crate::parse::{Chunk, Doc};
 use crate::raw::{self, Step};
@@ -64,7 +66,7 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
         let first = choices.first()?;
         let steps = vec![Step::Key("choices"), Step::Index(0), Step::Key("message")];
         (first.get("message")?, steps, text_of(first, "finish_reason"), false)
-    } else if let Some(message) = value.get("message").filter(|m| m.is_object()) {
+    } else if let Some(message) = native_message(value) {
         (message, vec![Step::Key("message")], text_of(value, "done_reason"), true)
     } else {
         let has_role = value.get("role").is_some_and(|role| role == "assistant");
@@ -77,6 +79,11 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     rest.entry("role").or_insert_with(|| "assistant".into());
     let finish = finish.map(str::to_owned);
     Some(Answer { message: rest, parts, finish, failure: None, whole: true, native, notes })
+}
+
+/// The message of Ollama's `/api/chat`; events of other formats have a `message` too, but also a `type`.
+pub(super) fn native_message(value: &Value) -> Option<&Value> {
+    value.get("message").filter(|message| message.is_object() && value.get("type").is_none())
 }
 
 /// A message whose content could be Chat's; blocks of other formats are not.

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::parse::{Answer, Part, arguments, part};
+use super::parse::{Answer, Part, arguments, native_message, part};
 use crate::calls::{field, text_of};
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
@@ -67,11 +67,11 @@ impl Assembler {
                 self.delta(choice.get(key), raw);
                 self.finish_with(text_of(choice, "finish_reason"));
             }
-        } else if value.get("message").is_some_and(Value::is_object) {
+        } else if let Some(message) = native_message(value) {
             self.begun = true;
             self.native = true;
             let raw = raw::member(&chunk.text, "message").unwrap_or_default();
-            self.delta(value.get("message"), raw);
+            self.delta(Some(message), raw);
             self.finish_with(text_of(value, "done_reason"));
             self.done |= value.get("done").is_some_and(|done| *done == Value::Bool(true));
         } else if let Some(ParseError::Provider { kind, message }) = provider_error(value) {
@@ -153,7 +153,8 @@ impl Assembler {
             None => {
                 let kind = CallKind::LegacyFunction;
                 let name = name.to_owned();
-                let part = Part { item: call.clone(), name, args, is_value: false, cut: false, kind };
+                let part =
+                    Part { item: call.clone(), name, args, is_value: false, cut: false, kind };
                 self.parts.push((0, part));
             }
         }

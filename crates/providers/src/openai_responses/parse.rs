@@ -4,9 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::stream;
-use crate::calls::{
-    Added, CUT, Calls, End, Ids, broken, clone_of, field, replay_text, text_of,
-};
+use crate::calls::{Added, CUT, Calls, End, Ids, broken, clone_of, field, replay_text, text_of};
 use crate::format::Format;
 use crate::parse::{Chunk, Doc};
 use crate::raw::{self, Step};
@@ -197,9 +195,10 @@ fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
             None | Some(Value::Null) => (String::new(), false),
             Some(_) => (member("arguments"), true),
         },
-        CallKind::Custom => {
-            (json!({"input": field(value, &["input"]).cloned().unwrap_or("".into())}).to_string(), false)
-        }
+        CallKind::Custom => (
+            json!({"input": field(value, &["input"]).cloned().unwrap_or("".into())}).to_string(),
+            false,
+        ),
         CallKind::ApplyPatch => (member("operation"), true),
         CallKind::Computer => {
             let keys = ["action", "actions", "pending_safety_checks"];
@@ -241,7 +240,8 @@ fn message_text(item: &Value) -> String {
     if text_of(item, "type") != Some("message") {
         return String::new();
     }
-    let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let parts =
+        item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     parts
         .iter()
         .filter_map(|part| text_of(part, "text").or_else(|| text_of(part, "refusal")))

@@ -67,9 +67,12 @@ fn output(text: String, media: &[Media<'_>]) -> Value {
         return text.into();
     }
     let mut parts = vec![json!({"type": "input_text", "text": text})];
-    parts.extend(media.iter().filter(|m| m.fits).map(|m| {
-        json!({"type": "input_image", "detail": "auto", "image_url": m.data_url()})
-    }));
+    parts.extend(
+        media
+            .iter()
+            .filter(|m| m.fits)
+            .map(|m| json!({"type": "input_image", "detail": "auto", "image_url": m.data_url()})),
+    );
     parts.into()
 }
 

@@ -13,14 +13,34 @@ use super::{
 
 /// Keywords taken as they are (research/protocols 2.4).
 const KEPT: [&str; 13] = [
-    "title", "default", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems",
-    "maxItems", "minProperties", "maxProperties", "example", "description",
+    "title",
+    "default",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "example",
+    "description",
 ];
 /// Formats taken: texts only as date-time, numbers by their size.
 const FORMATS: [&str; 5] = ["date-time", "float", "double", "int32", "int64"];
 /// Keywords that the structure below reads.
 const READ: [&str; 11] = [
-    "type", "enum", "const", "anyOf", "oneOf", "allOf", "properties", "required", "items", "$ref",
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "properties",
+    "required",
+    "items",
+    "$ref",
     "nullable",
 ];
 
@@ -69,7 +89,8 @@ impl Work<'_> {
 
     fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Map<String, Value> {
         self.nodes += 1;
-        let Some(map) = schema.as_object().filter(|_| depth <= MAX_DEPTH && self.nodes <= MAX_NODES)
+        let Some(map) =
+            schema.as_object().filter(|_| depth <= MAX_DEPTH && self.nodes <= MAX_NODES)
         else {
             self.lose(path, "a value of any type was declared as STRING");
             return any_value();
@@ -105,7 +126,8 @@ impl Work<'_> {
                 self.lose(path, &format!("{what} was moved into the description"));
                 let mut out = any_value();
                 // What it leads back to is an object nearly always.
-                let kind = refs::resolve(self.root, reference, &[]).ok().and_then(|t| t.get("type"));
+                let kind =
+                    refs::resolve(self.root, reference, &[]).ok().and_then(|t| t.get("type"));
                 if kind.is_some_and(|kind| kind == "object") {
                     out.insert("type".to_owned(), "OBJECT".into());
                 }
@@ -170,7 +192,8 @@ impl Work<'_> {
         out: &mut Map<String, Value>,
     ) {
         let nullable = map.get("nullable").is_some_and(|n| *n == Value::Bool(true));
-        let says_null = ["type", "enum", "const", "anyOf", "oneOf"].iter().any(|k| map.contains_key(*k));
+        let says_null =
+            ["type", "enum", "const", "anyOf", "oneOf"].iter().any(|k| map.contains_key(*k));
         let nullable = nullable || (says_null && admits_null(&Value::Object(map.clone())));
         let union = ["anyOf", "oneOf"].into_iter().find(|key| map.contains_key(*key));
         if let Some(key) = union {
@@ -214,7 +237,8 @@ impl Work<'_> {
                 move_out(out, other, value, path, &mut self.losses);
             }
         }
-        let branches = map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let branches =
+            map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut ported = Vec::new();
         for (i, branch) in branches.iter().enumerate() {
             if branch.get("type").is_none_or(|kind| kind != "null") {
@@ -290,7 +314,13 @@ impl Work<'_> {
     }
 
     /// Only texts can be chosen from, and no empty one.
-    fn choices(&mut self, kind: &str, map: &Map<String, Value>, path: &str, out: &mut Map<String, Value>) {
+    fn choices(
+        &mut self,
+        kind: &str,
+        map: &Map<String, Value>,
+        path: &str,
+        out: &mut Map<String, Value>,
+    ) {
         let (key, choices) = match (map.get("enum"), map.get("const")) {
             (Some(Value::Array(choices)), _) => ("enum", choices.clone()),
             (_, Some(only)) => ("const", vec![only.clone()]),
@@ -308,14 +338,21 @@ impl Work<'_> {
         }
     }
 
-    fn object(&mut self, map: &Map<String, Value>, path: &str, depth: usize, out: &mut Map<String, Value>) {
+    fn object(
+        &mut self,
+        map: &Map<String, Value>,
+        path: &str,
+        depth: usize,
+        out: &mut Map<String, Value>,
+    ) {
         let Some(properties) = map.get("properties").and_then(Value::as_object) else { return };
         let mut ported = Map::new();
         for (name, schema) in properties {
             let at = pointer(&pointer(path, "properties"), name);
             ported.insert(name.clone(), self.node(schema, &at, depth + 1).into());
         }
-        let names = map.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let names =
+            map.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut required: Vec<Value> = Vec::new();
         for name in names {
             match name.as_str() {

@@ -53,7 +53,13 @@ pub struct Ported {
 
 /// Keywords that say nothing about a value and may go unsaid.
 const SILENT: [&str; 8] = [
-    "$schema", "$id", "$comment", "$anchor", "$dynamicAnchor", "$vocabulary", "$defs",
+    "$schema",
+    "$id",
+    "$comment",
+    "$anchor",
+    "$dynamicAnchor",
+    "$vocabulary",
+    "$defs",
     "definitions",
 ];
 

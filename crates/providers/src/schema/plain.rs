@@ -132,8 +132,16 @@ impl Walk<'_> {
                         self.node(schema, &format!("{at}/{i}"), depth + 1);
                     }
                 }
-                "items" | "not" | "if" | "then" | "else" | "contains" | "propertyNames"
-                | "additionalProperties" | "unevaluatedItems" | "unevaluatedProperties" => {
+                "items"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contains"
+                | "propertyNames"
+                | "additionalProperties"
+                | "unevaluatedItems"
+                | "unevaluatedProperties" => {
                     self.node(inner, &at, depth + 1);
                 }
                 _ => {}

@@ -49,7 +49,8 @@ impl Strict {
 /// # Errors
 /// The first [`Loss`] that would change the meaning: an open map, a tuple, a recursion, an untyped value, a null with a meaning of its own.
 pub fn port(schema: &Value, rules: Strict) -> Result<Ported, Loss> {
-    let mut work = Work { rules, root: schema, losses: Vec::new(), nodes: 0, choices: 0, open: Vec::new() };
+    let mut work =
+        Work { rules, root: schema, losses: Vec::new(), nodes: 0, choices: 0, open: Vec::new() };
     let mut root = schema.as_object().cloned().ok_or_else(|| Loss::new("", "it is no object"))?;
     if ["anyOf", "oneOf", "allOf", "enum", "not", "$ref"].iter().any(|k| root.contains_key(*k)) {
         return Err(Loss::new("", "its root is a composition"));
@@ -135,7 +136,8 @@ impl Work<'_> {
         if key == "oneOf" {
             self.losses.push(Loss::new(path, "`oneOf` was declared as `anyOf`"));
         }
-        let branches = map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let branches =
+            map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut ported = Vec::new();
         for (i, branch) in branches.iter().enumerate() {
             ported.push(self.node(branch, &format!("{path}/{key}/{i}"), level)?);
@@ -267,7 +269,14 @@ impl Work<'_> {
         out: &mut Map<String, Value>,
     ) -> Result<(), Loss> {
         let structural = [
-            "type", "enum", "const", "anyOf", "oneOf", "properties", "required", "items",
+            "type",
+            "enum",
+            "const",
+            "anyOf",
+            "oneOf",
+            "properties",
+            "required",
+            "items",
             "additionalProperties",
         ];
         match key {
@@ -298,7 +307,9 @@ fn make_nullable(node: &mut Value) {
             let kinds = json!([kind, "null"]);
             map.insert("type".to_owned(), kinds);
         }
-        Some(Value::Array(kinds)) if !kinds.iter().any(|k| k == "null") => kinds.push("null".into()),
+        Some(Value::Array(kinds)) if !kinds.iter().any(|k| k == "null") => {
+            kinds.push("null".into());
+        }
         _ => {}
     }
     if let Some(Value::Array(choices)) = map.get_mut("enum")

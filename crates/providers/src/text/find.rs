@@ -146,7 +146,9 @@ fn call_of(text: &str, strictly: bool) -> Option<Found> {
     let args_key = ARGUMENTS.into_iter().find(|key| object.contains_key(*key));
     if strictly {
         let known = |key: &String| {
-            [&NAMES[..], &ARGUMENTS[..], &OTHERS[..]].iter().any(|keys| keys.contains(&key.as_str()))
+            [&NAMES[..], &ARGUMENTS[..], &OTHERS[..]]
+                .iter()
+                .any(|keys| keys.contains(&key.as_str()))
         };
         let is_call = name_key == "tool" || args_key.is_some();
         if !is_call || !object.keys().all(known) {

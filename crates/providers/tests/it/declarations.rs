@@ -50,7 +50,8 @@ fn check(format: Format, options: Options, schema: Value, expected: Value, warni
         Format::Text => "",
     };
     assert_eq!(made.value.pointer(at), Some(&expected), "{schema}");
-    let said: Vec<String> = made.warnings.iter().map(|w| format!("{} {}", w.path, w.message)).collect();
+    let said: Vec<String> =
+        made.warnings.iter().map(|w| format!("{} {}", w.path, w.message)).collect();
     assert_eq!(said.len(), warnings.len(), "{schema}: {said:?}");
     for (said, expected) in said.iter().zip(warnings) {
         assert!(said.contains(expected), "{schema}: {said}");
@@ -73,17 +74,29 @@ fn read_file() -> Value {
 fn the_envelopes() {
     let tools = [entry(spec("read_file", "Reads.", read_file()))];
     let value = |format| declare(format, &tools, &LOOSE).value;
-    assert_eq!(value(Format::OpenAiChat), json!([{"type": "function", "function": {
-        "name": "read_file", "description": "Reads.", "parameters": read_file()}}]));
-    assert_eq!(value(Format::OpenAiResponses), json!([{"type": "function",
-        "name": "read_file", "description": "Reads.", "parameters": read_file(), "strict": false}]));
-    assert_eq!(value(Format::Anthropic), json!([{
-        "name": "read_file", "description": "Reads.", "input_schema": read_file()}]));
+    assert_eq!(
+        value(Format::OpenAiChat),
+        json!([{"type": "function", "function": {
+        "name": "read_file", "description": "Reads.", "parameters": read_file()}}])
+    );
+    assert_eq!(
+        value(Format::OpenAiResponses),
+        json!([{"type": "function",
+        "name": "read_file", "description": "Reads.", "parameters": read_file(), "strict": false}])
+    );
+    assert_eq!(
+        value(Format::Anthropic),
+        json!([{
+        "name": "read_file", "description": "Reads.", "input_schema": read_file()}])
+    );
     let gemini = value(Format::Gemini);
     let function = &gemini[0]["functionDeclarations"][0];
     assert_eq!(function["name"], "read_file");
     assert_eq!(function["parameters"]["type"], "OBJECT");
-    assert_eq!(function["parameters"]["properties"]["limit"], json!({"type": "INTEGER", "minimum": 1}));
+    assert_eq!(
+        function["parameters"]["properties"]["limit"],
+        json!({"type": "INTEGER", "minimum": 1})
+    );
     let text = value(Format::Text);
     assert!(text.as_str().unwrap().contains("{\"name\":\"read_file\",\"description\":\"Reads.\""));
     for format in Format::ALL {
@@ -94,33 +107,53 @@ fn the_envelopes() {
 
 #[test]
 fn openai_strict_mode() {
-    check(Format::OpenAiChat, STRICT, read_file(), json!({
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The path."},
-            "limit": {"type": ["integer", "null"], "minimum": 1},
-            "mode": {"type": ["string", "null"], "enum": ["text", "bytes", null]},
-        },
-        "required": ["path", "limit", "mode"],
-        "additionalProperties": false,
-    }), &[]);
+    check(
+        Format::OpenAiChat,
+        STRICT,
+        read_file(),
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The path."},
+                "limit": {"type": ["integer", "null"], "minimum": 1},
+                "mode": {"type": ["string", "null"], "enum": ["text", "bytes", null]},
+            },
+            "required": ["path", "limit", "mode"],
+            "additionalProperties": false,
+        }),
+        &[],
+    );
     let made = one(Format::OpenAiChat, read_file(), STRICT);
     assert_eq!(made.value[0]["function"]["strict"], true);
     let object = |p: Value| json!({"type": "object", "properties": {"p": p}, "required": ["p"]});
     let strict = |p: Value| json!({"type": "object", "properties": {"p": p}, "required": ["p"], "additionalProperties": false});
-    check(Format::OpenAiChat, STRICT,
+    check(
+        Format::OpenAiChat,
+        STRICT,
         object(json!({"type": "string", "minLength": 2, "description": "Text."})),
         strict(json!({"type": "string", "description": "Text. (minLength: 2)"})),
-        &["/properties/p `minLength` was moved"]);
-    check(Format::OpenAiChat, STRICT,
-        object(json!({"type": "array", "items": {"type": "object", "properties": {"q": {"type": "boolean"}}}, "uniqueItems": true})),
-        strict(json!({"type": "array", "items": {"type": "object", "properties": {"q": {"type": ["boolean", "null"]}},
-            "required": ["q"], "additionalProperties": false}, "description": "(uniqueItems: true)"})),
-        &["uniqueItems"]);
-    check(Format::OpenAiChat, STRICT,
+        &["/properties/p `minLength` was moved"],
+    );
+    check(
+        Format::OpenAiChat,
+        STRICT,
+        object(
+            json!({"type": "array", "items": {"type": "object", "properties": {"q": {"type": "boolean"}}}, "uniqueItems": true}),
+        ),
+        strict(
+            json!({"type": "array", "items": {"type": "object", "properties": {"q": {"type": ["boolean", "null"]}},
+            "required": ["q"], "additionalProperties": false}, "description": "(uniqueItems: true)"}),
+        ),
+        &["uniqueItems"],
+    );
+    check(
+        Format::OpenAiChat,
+        STRICT,
         json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/P", "description": "Near."}}, "required": ["p"],
             "$defs": {"P": {"type": "integer", "description": "Far."}}}),
-        strict(json!({"type": "integer", "description": "Near."})), &[]);
+        strict(json!({"type": "integer", "description": "Near."})),
+        &[],
+    );
 }
 
 /// What strict mode cannot say is sent without it, unchanged, and never as another schema.
@@ -154,9 +187,15 @@ fn what_has_no_strict_form_is_sent_as_it_is() {
 #[test]
 fn anthropic_strict_mode_keeps_optional_properties() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}});
-    check(Format::Anthropic, STRICT, schema, json!({
+    check(
+        Format::Anthropic,
+        STRICT,
+        schema,
+        json!({
         "type": "object", "properties": {"n": {"type": "integer", "description": "(minimum: 1)"}},
-        "required": [], "additionalProperties": false}), &["minimum"]);
+        "required": [], "additionalProperties": false}),
+        &["minimum"],
+    );
     let many: Vec<Entry> =
         (0..25).map(|i| entry(spec(&format!("t{i}"), "Does.", read_file()))).collect();
     let made = declare(Format::Anthropic, &many, &STRICT);
@@ -170,21 +209,72 @@ fn gemini_takes_a_subset() {
     let ported = |p: Value| json!({"type": "OBJECT", "properties": {"p": p}});
     for (p, expected, warnings) in [
         (json!({"type": ["string", "null"]}), json!({"type": "STRING", "nullable": true}), &[][..]),
-        (json!({"type": "array"}), json!({"type": "ARRAY", "items": {"type": "STRING"}}), &["STRING"][..]),
-        (json!({"type": "array", "items": {"type": "integer"}}), json!({"type": "ARRAY", "items": {"type": "INTEGER"}}), &[][..]),
+        (
+            json!({"type": "array"}),
+            json!({"type": "ARRAY", "items": {"type": "STRING"}}),
+            &["STRING"][..],
+        ),
+        (
+            json!({"type": "array", "items": {"type": "integer"}}),
+            json!({"type": "ARRAY", "items": {"type": "INTEGER"}}),
+            &[][..],
+        ),
         (json!({"const": "a"}), json!({"type": "STRING", "enum": ["a"]}), &[][..]),
-        (json!({"type": "integer", "enum": [1, 2]}), json!({"type": "INTEGER", "description": "(enum: [1,2])"}), &["enum"][..]),
-        (json!({"type": ["string", "integer"]}), json!({"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}), &[][..]),
-        (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), json!({"type": "STRING", "nullable": true}), &[][..]),
-        (json!({"oneOf": [{"type": "string"}, {"type": "boolean"}]}), json!({"anyOf": [{"type": "STRING"}, {"type": "BOOLEAN"}]}), &["oneOf"][..]),
-        (json!({"type": "string", "format": "uri"}), json!({"type": "STRING", "description": "(format: \"uri\")"}), &["format"][..]),
-        (json!({"type": "string", "format": "date-time"}), json!({"type": "STRING", "format": "date-time"}), &[][..]),
-        (json!({"type": "integer", "exclusiveMinimum": 0}), json!({"type": "INTEGER", "minimum": 1}), &[][..]),
-        (json!({"type": "object", "properties": {"q": {"type": "number"}}, "additionalProperties": false}),
-            json!({"type": "OBJECT", "properties": {"q": {"type": "NUMBER"}}}), &["additionalProperties"][..]),
-        (json!({"allOf": [{"type": "string"}, {"minLength": 1}]}), json!({"type": "STRING", "minLength": 1}), &[][..]),
-        (json!({"$ref": "#"}), json!({"type": "OBJECT", "properties": {"p": {"type": "OBJECT", "description": "(as # above)"}}}), &["recursion"][..]),
-        (json!({"not": {"type": "string"}, "type": "string"}), json!({"type": "STRING", "description": "(not: {\"type\":\"string\"})"}), &["not"][..]),
+        (
+            json!({"type": "integer", "enum": [1, 2]}),
+            json!({"type": "INTEGER", "description": "(enum: [1,2])"}),
+            &["enum"][..],
+        ),
+        (
+            json!({"type": ["string", "integer"]}),
+            json!({"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}),
+            &[][..],
+        ),
+        (
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            json!({"type": "STRING", "nullable": true}),
+            &[][..],
+        ),
+        (
+            json!({"oneOf": [{"type": "string"}, {"type": "boolean"}]}),
+            json!({"anyOf": [{"type": "STRING"}, {"type": "BOOLEAN"}]}),
+            &["oneOf"][..],
+        ),
+        (
+            json!({"type": "string", "format": "uri"}),
+            json!({"type": "STRING", "description": "(format: \"uri\")"}),
+            &["format"][..],
+        ),
+        (
+            json!({"type": "string", "format": "date-time"}),
+            json!({"type": "STRING", "format": "date-time"}),
+            &[][..],
+        ),
+        (
+            json!({"type": "integer", "exclusiveMinimum": 0}),
+            json!({"type": "INTEGER", "minimum": 1}),
+            &[][..],
+        ),
+        (
+            json!({"type": "object", "properties": {"q": {"type": "number"}}, "additionalProperties": false}),
+            json!({"type": "OBJECT", "properties": {"q": {"type": "NUMBER"}}}),
+            &["additionalProperties"][..],
+        ),
+        (
+            json!({"allOf": [{"type": "string"}, {"minLength": 1}]}),
+            json!({"type": "STRING", "minLength": 1}),
+            &[][..],
+        ),
+        (
+            json!({"$ref": "#"}),
+            json!({"type": "OBJECT", "properties": {"p": {"type": "OBJECT", "description": "(as # above)"}}}),
+            &["recursion"][..],
+        ),
+        (
+            json!({"not": {"type": "string"}, "type": "string"}),
+            json!({"type": "STRING", "description": "(not: {\"type\":\"string\"})"}),
+            &["not"][..],
+        ),
     ] {
         check(Format::Gemini, LOOSE, object(p), ported(expected), warnings);
     }
@@ -196,28 +286,40 @@ fn gemini_takes_a_subset() {
 #[test]
 fn the_plain_form_is_changed_only_where_a_request_would_fail() {
     let array = json!({"type": "object", "properties": {"p": {"type": "array"}}});
-    check(Format::OpenAiChat, LOOSE, array.clone(),
-        json!({"type": "object", "properties": {"p": {"type": "array", "items": {}}}}), &[]);
+    check(
+        Format::OpenAiChat,
+        LOOSE,
+        array.clone(),
+        json!({"type": "object", "properties": {"p": {"type": "array", "items": {}}}}),
+        &[],
+    );
     check(Format::Anthropic, LOOSE, array.clone(), array, &[]);
     check(Format::OpenAiChat, LOOSE, json!({}), json!({"type": "object", "properties": {}}), &[]);
     let union = json!({"type": "object", "oneOf": [
         {"properties": {"a": {"type": "string"}}, "required": ["a"]},
         {"properties": {"b": {"type": "string"}}, "required": ["b"]}]});
-    let flat = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+    let flat =
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
     check(Format::OpenAiChat, LOOSE, union.clone(), flat.clone(), &["`oneOf` at the root"]);
     check(Format::Anthropic, LOOSE, union.clone(), flat, &["`oneOf` at the root"]);
     let made = one(Format::Anthropic, union, LOOSE);
     let description = made.value[0]["description"].as_str().unwrap();
     assert!(description.starts_with("Does. The arguments must fit oneOf: [{"), "{description}");
-    check(Format::Anthropic, LOOSE,
+    check(
+        Format::Anthropic,
+        LOOSE,
         json!({"type": "object", "properties": {"a b": {"type": "string"}, "c": {"type": "string"}}, "required": ["a b", "c"]}),
         json!({"type": "object", "properties": {"c": {"type": "string"}}, "required": ["c"],
             "description": "(also takes the property \"a b\": {\"type\":\"string\"})"}),
-        &["/properties/a b the property's name"]);
-    check(Format::OpenAiChat, LOOSE,
+        &["/properties/a b the property's name"],
+    );
+    check(
+        Format::OpenAiChat,
+        LOOSE,
         json!({"type": "object", "properties": {"p": {"$ref": "https://example.org/s.json"}}}),
         json!({"type": "object", "properties": {"p": {"description": "($ref: \"https://example.org/s.json\")"}}}),
-        &["$ref"]);
+        &["$ref"],
+    );
 }
 
 #[test]
@@ -271,13 +373,18 @@ fn providers_own_tools_are_declared_only_where_they_exist() {
             ],
         },
         Entry::ProviderDefined {
-            providers: vec![own("openai-responses", json!({"type": "apply_patch"}), &["apply_patch_call"])],
+            providers: vec![own(
+                "openai-responses",
+                json!({"type": "apply_patch"}),
+                &["apply_patch_call"],
+            )],
             handler: Arc::new(Dummy(Arc::new(spec("edit_file", "Edits.", read_file())))),
         },
         entry(spec("read_file", "Reads.", read_file())),
     ];
     let responses = declare(Format::OpenAiResponses, &tools, &LOOSE);
-    let kinds: Vec<&Value> = responses.value.as_array().unwrap().iter().map(|t| &t["type"]).collect();
+    let kinds: Vec<&Value> =
+        responses.value.as_array().unwrap().iter().map(|t| &t["type"]).collect();
     assert_eq!(kinds, ["function", "web_search", "apply_patch"]);
     assert_eq!(responses.names.original("apply_patch_call"), Some("edit_file"));
     let gemini = declare(Format::Gemini, &tools, &LOOSE).value;

@@ -2,7 +2,7 @@
 
 use toolcrib_providers::{Format, ParseError, detect, parse};
 
-use super::{fixture, fixtures};
+use super::support::{fixture, fixtures};
 
 fn check(format: Format, body: &[u8], expected: &str) {
     let error = parse(format, body).expect_err(expected).to_string();
@@ -51,7 +51,11 @@ fn what_is_no_answer_at_all() {
 #[test]
 fn errors_of_providers_keep_their_words() {
     check(Format::OpenAiChat, &fixture(Format::OpenAiChat, "error.json"), "Incorrect API key");
-    check(Format::OpenAiResponses, &fixture(Format::OpenAiResponses, "failed.json"), "server_error");
+    check(
+        Format::OpenAiResponses,
+        &fixture(Format::OpenAiResponses, "failed.json"),
+        "server_error",
+    );
     check(Format::Anthropic, &fixture(Format::Anthropic, "error.json"), "invalid_request_error");
     check(Format::Gemini, &fixture(Format::Gemini, "error.json"), "RESOURCE_EXHAUSTED");
     check(Format::OpenAiChat, b"{\"error\":\"model not found\"}", "model not found");
@@ -62,15 +66,30 @@ fn errors_of_providers_keep_their_words() {
 #[test]
 fn bare_messages_and_items_are_answers_too() {
     for (format, body) in [
-        (Format::OpenAiChat, r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]}"#),
-        (Format::OpenAiResponses, r#"[{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}]"#),
-        (Format::OpenAiResponses, r#"{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}"#),
-        (Format::Anthropic, r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"t","input":{}}]}"#),
+        (
+            Format::OpenAiChat,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]}"#,
+        ),
+        (
+            Format::OpenAiResponses,
+            r#"[{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}]"#,
+        ),
+        (
+            Format::OpenAiResponses,
+            r#"{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}"#,
+        ),
+        (
+            Format::Anthropic,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"t","input":{}}]}"#,
+        ),
         (Format::Anthropic, r#"[{"type":"tool_use","id":"c","name":"t","input":{}}]"#),
-        (Format::Gemini, r#"{"role":"model","parts":[{"function_call":{"id":"c","name":"t","args":{}},"thought_signature":"s"}]}"#),
+        (
+            Format::Gemini,
+            r#"{"role":"model","parts":[{"function_call":{"id":"c","name":"t","args":{}},"thought_signature":"s"}]}"#,
+        ),
     ] {
         let turn = parse(format, body.as_bytes()).unwrap_or_else(|e| panic!("{body}: {e}"));
-        assert_eq!(super::show(&turn), ["t#c {}"], "{body}");
+        assert_eq!(super::support::show(&turn), ["t#c {}"], "{body}");
         assert_eq!(detect(body.as_bytes()), Some(format), "{body}");
     }
 }
@@ -80,5 +99,5 @@ fn bare_messages_and_items_are_answers_too() {
 fn an_open_tag_in_chat_content_is_not_run() {
     let body = r#"{"choices":[{"message":{"role":"assistant","content":"<tool_call>{\"name\":\"write_file\",\"arguments\":{\"path\":\"a\",\"content\":\"x\""},"finish_reason":"stop"}]}"#;
     let turn = parse(Format::OpenAiChat, body.as_bytes()).unwrap();
-    assert_eq!(super::show(&turn), ["write_file#call_1 BROKEN"]);
+    assert_eq!(super::support::show(&turn), ["write_file#call_1 BROKEN"]);
 }

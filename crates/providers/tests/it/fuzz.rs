@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use toolcrib_providers::{Format, detect, parse, reply};
 
-use super::fixtures;
+use super::support::fixtures;
 
 type Recording = (Format, String, Vec<u8>);
 

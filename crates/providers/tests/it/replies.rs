@@ -6,7 +6,7 @@ use toolcrib_core::{
 };
 use toolcrib_providers::{Answered, Format, Reply, Turn, reply};
 
-use super::turn;
+use super::support::turn;
 
 fn ok(result: Value, media: Vec<Block>) -> Outcome {
     Outcome {
@@ -59,23 +59,29 @@ const R2: &str = r#"{"status":"success","result":"<r2>"}"#;
 #[test]
 fn openai_chat_pictures_come_after_all_tool_messages() {
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,YWJj"}});
-    assert_eq!(json!(answer(&turn(Format::OpenAiChat, "parallel.json"))), json!([
-        {"role": "tool", "tool_call_id": "call_n3Xb", "content": R0},
-        {"role": "tool", "tool_call_id": "call_Qp81", "content": R1},
-        {"role": "tool", "tool_call_id": "call_7vYz", "content": R2},
-        {"role": "user", "content": [
-            {"type": "text", "text": "From the result of call_n3Xb:"}, image,
-            {"type": "text", "text": "From the result of call_7vYz:"}, image,
-        ]},
-    ]));
+    assert_eq!(
+        json!(answer(&turn(Format::OpenAiChat, "parallel.json"))),
+        json!([
+            {"role": "tool", "tool_call_id": "call_n3Xb", "content": R0},
+            {"role": "tool", "tool_call_id": "call_Qp81", "content": R1},
+            {"role": "tool", "tool_call_id": "call_7vYz", "content": R2},
+            {"role": "user", "content": [
+                {"type": "text", "text": "From the result of call_n3Xb:"}, image,
+                {"type": "text", "text": "From the result of call_7vYz:"}, image,
+            ]},
+        ])
+    );
 }
 
 #[test]
 fn openai_chat_dialects() {
-    assert_eq!(json!(answer(&turn(Format::OpenAiChat, "ollama.json"))), json!([
-        {"role": "tool", "tool_name": "read_file", "content": R0, "images": ["YWJj"]},
-        {"role": "tool", "tool_name": "read_file", "content": R1},
-    ]));
+    assert_eq!(
+        json!(answer(&turn(Format::OpenAiChat, "ollama.json"))),
+        json!([
+            {"role": "tool", "tool_name": "read_file", "content": R0, "images": ["YWJj"]},
+            {"role": "tool", "tool_name": "read_file", "content": R1},
+        ])
+    );
     let legacy = answer(&turn(Format::OpenAiChat, "legacy.json"));
     assert_eq!(legacy[0], json!({"role": "function", "name": "read_file", "content": R0}));
 }
@@ -106,13 +112,16 @@ fn two_calls_with_one_id() {
 
 #[test]
 fn openai_responses() {
-    assert_eq!(json!(answer(&turn(Format::OpenAiResponses, "parallel.json"))), json!([
-        {"type": "function_call_output", "call_id": "call_aa", "output": [
-            {"type": "input_text", "text": R0},
-            {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,YWJj"},
-        ]},
-        {"type": "function_call_output", "call_id": "call_bb", "output": R1},
-    ]));
+    assert_eq!(
+        json!(answer(&turn(Format::OpenAiResponses, "parallel.json"))),
+        json!([
+            {"type": "function_call_output", "call_id": "call_aa", "output": [
+                {"type": "input_text", "text": R0},
+                {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,YWJj"},
+            ]},
+            {"type": "function_call_output", "call_id": "call_bb", "output": R1},
+        ])
+    );
 }
 
 #[test]
@@ -120,13 +129,16 @@ fn openai_responses_items_are_answered_in_kind() {
     let turn = turn(Format::OpenAiResponses, "provider_defined.json");
     let items = answer(&turn);
     let kinds: Vec<&str> = items.iter().map(|item| item["type"].as_str().unwrap()).collect();
-    assert_eq!(kinds, [
-        "shell_call_output",
-        "apply_patch_call_output",
-        "custom_tool_call_output",
-        "computer_call_output",
-        "function_call_output"
-    ]);
+    assert_eq!(
+        kinds,
+        [
+            "shell_call_output",
+            "apply_patch_call_output",
+            "custom_tool_call_output",
+            "computer_call_output",
+            "function_call_output"
+        ]
+    );
     assert_eq!(items[0]["output"][0]["outcome"], json!({"type": "exit", "exit_code": 0}));
     assert_eq!(items[1]["status"], "failed");
     assert_eq!(items[3]["output"]["image_url"], "data:image/png;base64,YWJj");
@@ -141,15 +153,18 @@ fn openai_responses_items_are_answered_in_kind() {
 
 #[test]
 fn anthropic_has_one_user_message() {
-    assert_eq!(json!(answer(&turn(Format::Anthropic, "parallel.json"))), json!([
-        {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "toolu_01A", "content": [
-                {"type": "text", "text": R0},
-                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "YWJj"}},
+    assert_eq!(
+        json!(answer(&turn(Format::Anthropic, "parallel.json"))),
+        json!([
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_01A", "content": [
+                    {"type": "text", "text": R0},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "YWJj"}},
+                ]},
+                {"type": "tool_result", "tool_use_id": "toolu_01B", "content": [{"type": "text", "text": R1}], "is_error": true},
             ]},
-            {"type": "tool_result", "tool_use_id": "toolu_01B", "content": [{"type": "text", "text": R1}], "is_error": true},
-        ]},
-    ]));
+        ])
+    );
 }
 
 #[test]
@@ -158,13 +173,16 @@ fn gemini_has_one_content_with_ids_and_signatures() {
     let message = "Tool execution timed out after 5s";
     assert_eq!(messages.len(), 1);
     let inline = json!([{"inlineData": {"mimeType": "image/png", "data": "YWJj"}}]);
-    assert_eq!(messages[0], json!({"role": "user", "parts": [
-        {"functionResponse": {"id": "fc-1", "name": "get_current_time", "response": {"status": "success", "result": "<r0>"}, "parts": inline},
-         "thoughtSignature": "CiQBVKhc7k"},
-        {"functionResponse": {"id": "fc-2", "name": "read_file",
-         "response": {"status": "error", "error_type": "timeout", "message": message, "error": message}}},
-        {"functionResponse": {"id": "fc-3", "name": "read_file", "response": {"status": "success", "result": "<r2>"}, "parts": inline}},
-    ]}));
+    assert_eq!(
+        messages[0],
+        json!({"role": "user", "parts": [
+            {"functionResponse": {"id": "fc-1", "name": "get_current_time", "response": {"status": "success", "result": "<r0>"}, "parts": inline},
+             "thoughtSignature": "CiQBVKhc7k"},
+            {"functionResponse": {"id": "fc-2", "name": "read_file",
+             "response": {"status": "error", "error_type": "timeout", "message": message, "error": message}}},
+            {"functionResponse": {"id": "fc-3", "name": "read_file", "response": {"status": "success", "result": "<r2>"}, "parts": inline}},
+        ]})
+    );
     let no_ids = answer(&turn(Format::Gemini, "no_ids.json"));
     assert!(no_ids[0]["parts"][0]["functionResponse"].get("id").is_none());
 }
@@ -174,7 +192,9 @@ fn a_text_result_cannot_end_its_own_element() {
     let messages = answer(&turn(Format::Text, "tags.txt"));
     let content = messages[0]["content"].as_str().unwrap();
     assert_eq!(messages.len(), 1);
-    assert!(content.starts_with("<tool_result name=\"read_file\" id=\"1\">\n{\"status\":\"success\""));
+    assert!(
+        content.starts_with("<tool_result name=\"read_file\" id=\"1\">\n{\"status\":\"success\"")
+    );
     assert!(content.contains("\\u003cr0>") && !content.contains("<r0>"), "{content}");
     assert!(content.contains("image/png, 3 bytes: not shown"), "{content}");
     assert_eq!(content.matches("</tool_result>").count(), 2);
@@ -182,14 +202,15 @@ fn a_text_result_cannot_end_its_own_element() {
 
 #[test]
 fn every_call_has_one_result_whatever_is_given() {
-    for (format, file, body) in super::fixtures() {
+    for (format, file, body) in super::support::fixtures() {
         let Ok(turn) = toolcrib_providers::parse(format, &body) else { continue };
         let done = ok(json!(1), vec![]);
         let twice = Reply { call: 0, answer: Answered::Outcome(&done) };
         let stray = Reply { call: 99, answer: Answered::NotRun("x") };
         let waits = Reply { call: 0, answer: Answered::Suspended("Waits for a person.") };
         let text = json!(reply(&turn, &[waits, twice, stray])).to_string();
-        let results = text.matches("status\\\":").count() + text.matches("\"status\":\"suspended").count()
+        let results = text.matches("status\\\":").count()
+            + text.matches("\"status\":\"suspended").count()
             + text.matches("\"status\":\"not_run").count();
         assert_eq!(results, turn.calls.len(), "{format}/{file}: {text}");
         assert_eq!(text.contains("suspended"), !turn.calls.is_empty());
@@ -198,19 +219,18 @@ fn every_call_has_one_result_whatever_is_given() {
 
 #[test]
 fn a_result_too_large_for_the_format_is_shortened() {
-    let huge = ok(json!("ä".repeat(12_000_000)), vec![]);
-    for (format, file, limit) in [
-        (Format::OpenAiChat, "legacy.json", 1_048_576),
-        (Format::OpenAiResponses, "incomplete.json", 10_485_760),
-    ] {
-        let turn = turn(format, file);
-        let messages = reply(&turn, &[Reply { call: 0, answer: Answered::Outcome(&huge) }]);
-        let content = messages[0].get("content").or(messages[0].get("output")).unwrap();
-        let content = content.as_str().unwrap();
-        assert!(content.chars().count() < limit, "{format}");
-        let wire: Value = serde_json::from_str(content).unwrap();
-        assert!(wire["shortened"].as_str().unwrap().contains("12000"), "{format}");
-    }
+    let huge = ok(json!("ä".repeat(1_050_000)), vec![]);
+    let turn = turn(Format::OpenAiChat, "parallel.json");
+    let messages = reply(&turn, &[Reply { call: 0, answer: Answered::Outcome(&huge) }]);
+    let content = messages[0]["content"].as_str().unwrap();
+    assert!(content.chars().count() < 1_048_576, "more is refused by the API");
+    let wire: Value = serde_json::from_str(content).unwrap();
+    assert!(
+        wire["shortened"].as_str().unwrap().contains("1050032 characters"),
+        "{}",
+        wire["shortened"]
+    );
+    assert!(wire["result"].as_str().unwrap().ends_with('ä'), "both ends are kept");
 }
 
 /// A picture beyond the limit, or of a type that the provider refuses, would make the whole request fail.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_providers::{CallKind, Format, Stop, detect};
 
-use super::{fixture, show, turn};
+use super::support::{fixture, show, turn};
 
 const CHAT: Format = Format::OpenAiChat;
 const RESPONSES: Format = Format::OpenAiResponses;
@@ -25,42 +25,82 @@ fn check(format: Format, file: &str, stop: Stop, complete: bool, text: &str, cal
 
 #[test]
 fn openai_chat() {
-    check(CHAT, "parallel.json", Stop::Calls, true, "", &[
-        r#"get_current_time#call_n3Xb {"timezone":"Europe/Berlin"}"#,
-        r#"read_file#call_Qp81 {"path":"notes.md"}"#,
-        r#"list_dir#call_7vYz {"path":"."}"#,
-    ]);
+    check(
+        CHAT,
+        "parallel.json",
+        Stop::Calls,
+        true,
+        "",
+        &[
+            r#"get_current_time#call_n3Xb {"timezone":"Europe/Berlin"}"#,
+            r#"read_file#call_Qp81 {"path":"notes.md"}"#,
+            r#"list_dir#call_7vYz {"path":"."}"#,
+        ],
+    );
     let answer = "The notes say that the release is on Monday.";
     check(CHAT, "no_calls.json", Stop::End, true, answer, &[]);
     check(CHAT, "refusal.json", Stop::Refused, true, "I can't help with that.", &[]);
-    check(CHAT, "quirks.json", Stop::Calls, true, "", &[
-        r#"read_file#call_1 {
+    check(
+        CHAT,
+        "quirks.json",
+        Stop::Calls,
+        true,
+        "",
+        &[
+            r#"read_file#call_1 {
             "path": "notes.md"
           }"#
-        .replace("            \"", "                \"").replace("          }", "              }").as_str(),
-        "get_current_time#call_2 null",
-        "list_dir#call_3 ",
-    ]);
-    check(CHAT, "same_id.json", Stop::Calls, true, "", &[
-        r#"read_file#call_1 {"path":"notes.md"}"#,
-        "delete_file#call_1 BROKEN",
-    ]);
-    check(CHAT, "length.json", Stop::Length, true, "", &[
-        r#"read_file#call_a {"path":"notes.md"}"#,
-        "write_file#call_b BROKEN",
-    ]);
-    check(CHAT, "tagged.json", Stop::Calls, true, "I will read the notes first.", &[
-        r#"read_file#call_1 {"path": "notes.md"}"#,
-        "get_current_time#call_2 {}",
-    ]);
-    check(CHAT, "custom.json", Stop::Calls, true, "", &[
-        r#"sql#call_c {"input":"SELECT \"name\"\nFROM users;"}"#,
-    ]);
+            .replace("            \"", "                \"")
+            .replace("          }", "              }")
+            .as_str(),
+            "get_current_time#call_2 null",
+            "list_dir#call_3 ",
+        ],
+    );
+    check(
+        CHAT,
+        "same_id.json",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"read_file#call_1 {"path":"notes.md"}"#, "delete_file#call_1 BROKEN"],
+    );
+    check(
+        CHAT,
+        "length.json",
+        Stop::Length,
+        true,
+        "",
+        &[r#"read_file#call_a {"path":"notes.md"}"#, "write_file#call_b BROKEN"],
+    );
+    check(
+        CHAT,
+        "tagged.json",
+        Stop::Calls,
+        true,
+        "I will read the notes first.",
+        &[r#"read_file#call_1 {"path": "notes.md"}"#, "get_current_time#call_2 {}"],
+    );
+    check(
+        CHAT,
+        "custom.json",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"sql#call_c {"input":"SELECT \"name\"\nFROM users;"}"#],
+    );
     check(CHAT, "legacy.json", Stop::Calls, true, "", &[r#"read_file#- {"path":"notes.md"}"#]);
-    check(CHAT, "ollama.json", Stop::Calls, true, "", &[
-        "read_file#- {\n            \"path\": \"notes.md\"\n          }",
-        "read_file#- {\n            \"path\": \"todo.md\"\n          }",
-    ]);
+    check(
+        CHAT,
+        "ollama.json",
+        Stop::Calls,
+        true,
+        "",
+        &[
+            "read_file#- {\n            \"path\": \"notes.md\"\n          }",
+            "read_file#- {\n            \"path\": \"todo.md\"\n          }",
+        ],
+    );
 }
 
 #[test]
@@ -71,49 +111,91 @@ fn openai_chat_streams() {
             .replace("größe", "grüße")
             .as_str(),
     ]);
-    check(CHAT, "stream_index0.sse", Stop::Calls, true, "", &[
-        r#"read_file#call_x {"path":"a.md"}"#,
-        r#"read_file#call_y {"path":"b.md"}"#,
-        "get_current_time#call_z {}",
-    ]);
-    check(CHAT, "stream_repeated.sse", Stop::Calls, true, "", &[
-        r#"read_file#call_x {"path":"a.md"}"#,
-        "read_file#call_x BROKEN",
-    ]);
-    check(CHAT, "stream_length.sse", Stop::Length, true, "", &[
-        r#"read_file#call_x {"path":"a.md"}"#,
-        "write_file#call_y BROKEN",
-    ]);
+    check(
+        CHAT,
+        "stream_index0.sse",
+        Stop::Calls,
+        true,
+        "",
+        &[
+            r#"read_file#call_x {"path":"a.md"}"#,
+            r#"read_file#call_y {"path":"b.md"}"#,
+            "get_current_time#call_z {}",
+        ],
+    );
+    check(
+        CHAT,
+        "stream_repeated.sse",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"read_file#call_x {"path":"a.md"}"#, "read_file#call_x BROKEN"],
+    );
+    check(
+        CHAT,
+        "stream_length.sse",
+        Stop::Length,
+        true,
+        "",
+        &[r#"read_file#call_x {"path":"a.md"}"#, "write_file#call_y BROKEN"],
+    );
     let failed = Stop::Failed("upstream connection reset".to_owned());
     check(CHAT, "stream_error.sse", failed, false, "", &["read_file#call_x BROKEN"]);
-    check(CHAT, "stream_deepseek.sse", Stop::Calls, true, "", &[
-        r#"read_file#call_00_d {"path": "notes.md"}"#,
-    ]);
+    check(
+        CHAT,
+        "stream_deepseek.sse",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"read_file#call_00_d {"path": "notes.md"}"#],
+    );
     let deepseek = turn(CHAT, "stream_deepseek.sse");
     assert_eq!(deepseek.assistant["reasoning_content"], "The file first.");
-    check(CHAT, "ollama.ndjson", Stop::Calls, true, "Let me look.", &[
-        r#"read_file#- {"path":"notes.md"}"#,
-        r#"read_file#- {"path":"todo.md"}"#,
-    ]);
+    check(
+        CHAT,
+        "ollama.ndjson",
+        Stop::Calls,
+        true,
+        "Let me look.",
+        &[r#"read_file#- {"path":"notes.md"}"#, r#"read_file#- {"path":"todo.md"}"#],
+    );
 }
 
 #[test]
 fn openai_responses() {
-    check(RESPONSES, "parallel.json", Stop::Calls, true, "", &[
-        r#"get_current_time#call_aa {"timezone":"UTC"}"#,
-        r#"read_file#call_bb {"path":"notes.md"}"#,
-    ]);
-    check(RESPONSES, "incomplete.json", Stop::Length, true, "", &[
-        r#"read_file#call_aa {"path":"notes.md"}"#,
-        "write_file#call_bb BROKEN",
-    ]);
+    check(
+        RESPONSES,
+        "parallel.json",
+        Stop::Calls,
+        true,
+        "",
+        &[
+            r#"get_current_time#call_aa {"timezone":"UTC"}"#,
+            r#"read_file#call_bb {"path":"notes.md"}"#,
+        ],
+    );
+    check(
+        RESPONSES,
+        "incomplete.json",
+        Stop::Length,
+        true,
+        "",
+        &[r#"read_file#call_aa {"path":"notes.md"}"#, "write_file#call_bb BROKEN"],
+    );
     check(RESPONSES, "hosted.json", Stop::End, true, "Rust 1.95 is out.", &[]);
     assert_eq!(turn(RESPONSES, "hosted.json").hosted[0].kind, "web_search_call");
     for stream in ["stream.sse", "stream_repeated.sse"] {
-        check(RESPONSES, stream, Stop::Calls, true, "", &[
-            r#"read_file#call_s1 {"path":"notes.md"}"#,
-            r#"write_file#call_s2 {"path":"out.md","content":"Grüße"}"#,
-        ]);
+        check(
+            RESPONSES,
+            stream,
+            Stop::Calls,
+            true,
+            "",
+            &[
+                r#"read_file#call_s1 {"path":"notes.md"}"#,
+                r#"write_file#call_s2 {"path":"out.md","content":"Grüße"}"#,
+            ],
+        );
     }
     let failed = Stop::Failed("server_error: The model failed.".to_owned());
     check(RESPONSES, "stream_failed.sse", failed, false, "", &["read_file#call_s1 BROKEN"]);
@@ -123,13 +205,16 @@ fn openai_responses() {
 fn provider_defined_items_are_calls() {
     let turn = turn(RESPONSES, "provider_defined.json");
     let kinds: Vec<CallKind> = turn.calls.iter().map(|call| call.extra.kind).collect();
-    assert_eq!(kinds, [
-        CallKind::Shell,
-        CallKind::ApplyPatch,
-        CallKind::Custom,
-        CallKind::Computer,
-        CallKind::Function
-    ]);
+    assert_eq!(
+        kinds,
+        [
+            CallKind::Shell,
+            CallKind::ApplyPatch,
+            CallKind::Custom,
+            CallKind::Computer,
+            CallKind::Function
+        ]
+    );
     assert_eq!(turn.calls[0].name, "shell_call");
     assert_eq!(turn.calls[4].extra.caller, Some(json!({"type": "program", "caller_id": "prog_1"})));
     assert!(turn.hosted.is_empty());
@@ -139,27 +224,51 @@ fn provider_defined_items_are_calls() {
 fn anthropic() {
     check(ANTHROPIC, "no_calls.json", Stop::End, true, "Done.", &[]);
     check(ANTHROPIC, "hosted.json", Stop::Paused, true, "Found it.", &[]);
-    check(ANTHROPIC, "max_tokens.json", Stop::Length, true, "Writing.", &[
-        "write_file#toolu_01C BROKEN",
-    ]);
+    check(
+        ANTHROPIC,
+        "max_tokens.json",
+        Stop::Length,
+        true,
+        "Writing.",
+        &["write_file#toolu_01C BROKEN"],
+    );
     // Not one digit is lost, and both of the double keys reach the decoder.
-    check(ANTHROPIC, "long_number.json", Stop::Calls, true, "", &[
-        r#"lookup#toolu_1 {"id":12345678901234567890123,"id":5}"#,
-    ]);
+    check(
+        ANTHROPIC,
+        "long_number.json",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"lookup#toolu_1 {"id":12345678901234567890123,"id":5}"#],
+    );
     let text = "Moment – ich lese.";
-    check(ANTHROPIC, "stream.sse", Stop::Calls, true, text, &[
-        r#"read_file#toolu_02A {"path": "notes.md"}"#,
-        "get_current_time#toolu_02B ",
-        r#"write_file#toolu_02C {"path":"out.md","content":"größer als 10"}"#,
-    ]);
-    check(ANTHROPIC, "stream_max_tokens.sse", Stop::Length, true, text, &[
-        r#"read_file#toolu_02A {"path": "notes.md"}"#,
-        "write_file#toolu_02D BROKEN",
-    ]);
+    check(
+        ANTHROPIC,
+        "stream.sse",
+        Stop::Calls,
+        true,
+        text,
+        &[
+            r#"read_file#toolu_02A {"path": "notes.md"}"#,
+            "get_current_time#toolu_02B ",
+            r#"write_file#toolu_02C {"path":"out.md","content":"größer als 10"}"#,
+        ],
+    );
+    check(
+        ANTHROPIC,
+        "stream_max_tokens.sse",
+        Stop::Length,
+        true,
+        text,
+        &[r#"read_file#toolu_02A {"path": "notes.md"}"#, "write_file#toolu_02D BROKEN"],
+    );
     let failed = Stop::Failed("Overloaded".to_owned());
     check(ANTHROPIC, "stream_overloaded.sse", failed, false, text, &["read_file#toolu_02A BROKEN"]);
     let replay = &turn(ANTHROPIC, "stream.sse").assistant["content"];
-    assert_eq!(replay[0], json!({"type": "thinking", "thinking": "Read, then write.", "signature": "EqMB"}));
+    assert_eq!(
+        replay[0],
+        json!({"type": "thinking", "thinking": "Read, then write.", "signature": "EqMB"})
+    );
     assert_eq!(replay[2]["input"], json!({"path": "notes.md"}));
     assert_eq!(replay[3]["input"], json!({}));
     let parallel = turn(ANTHROPIC, "parallel.json");
@@ -197,19 +306,34 @@ fn gemini() {
 
 #[test]
 fn text() {
-    check(TEXT, "tags.txt", Stop::Calls, true, "I will look at both files.", &[
-        r#"read_file#- {"path": "notes.md"}"#,
-        r#"write_file#- {"path": "out.md", "content": "</tool_call> in a string"}"#,
-    ]);
+    check(
+        TEXT,
+        "tags.txt",
+        Stop::Calls,
+        true,
+        "I will look at both files.",
+        &[
+            r#"read_file#- {"path": "notes.md"}"#,
+            r#"write_file#- {"path": "out.md", "content": "</tool_call> in a string"}"#,
+        ],
+    );
     check(TEXT, "fence.txt", Stop::Calls, true, "", &[r#"read_file#- {"path": "notes.md"}"#]);
-    check(TEXT, "actions.txt", Stop::Calls, true, "", &[
-        r#"file_manager#- {"action":"read","path": "notes.md"}"#,
-        "get_current_time#- {}",
-    ]);
-    check(TEXT, "concatenated.txt", Stop::Calls, true, "", &[
-        r#"read_file#- {"path": "a.md"}"#,
-        r#"read_file#- {"path": "b.md"}"#,
-    ]);
+    check(
+        TEXT,
+        "actions.txt",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"file_manager#- {"action":"read","path": "notes.md"}"#, "get_current_time#- {}"],
+    );
+    check(
+        TEXT,
+        "concatenated.txt",
+        Stop::Calls,
+        true,
+        "",
+        &[r#"read_file#- {"path": "a.md"}"#, r#"read_file#- {"path": "b.md"}"#],
+    );
     let prose = turn(TEXT, "prose.txt");
     assert!(prose.calls.is_empty());
     assert!(prose.notes[0].contains("not taken as a call"), "{:?}", prose.notes);

@@ -5,6 +5,12 @@ use serde_json::Value;
 
 use super::{Binary, cell, notice};
 
+const ABOUT: &str = "# Tools
+
+Risk, effect and reach are the worst that a call of the tool can do. What one call does is judged from its arguments: a GET is less than a DELETE.
+
+";
+
 pub(super) fn page(binary: &Binary) -> Result<String> {
     let list = binary.json(&["tool", "list", "--json"])?;
     let tools = list.as_array().context("`toolcrib tool list --json` prints no list")?;
@@ -14,7 +20,7 @@ pub(super) fn page(binary: &Binary) -> Result<String> {
         specs.push(binary.json(&["tool", "show", name, "--json"])?);
     }
     let mut page = notice("`toolcrib tool list` and `toolcrib tool show`");
-    page.push_str("# Tools\n\n");
+    page.push_str(ABOUT);
     page.push_str(&overview(&specs));
     for spec in &specs {
         page.push_str(&section(spec)?);
@@ -47,10 +53,7 @@ fn section(spec: &Value) -> Result<String> {
     out.push_str(&parameters(&spec["input_schema"]));
     for example in spec["examples"].as_array().into_iter().flatten() {
         let args = serde_json::to_string(&example["args"])?;
-        out.push_str(&format!(
-            "\n{}:\n\n```json\n{args}\n```\n",
-            word(example, "need").trim_end_matches('.')
-        ));
+        out.push_str(&format!("\nExample: {}\n\n```json\n{args}\n```\n", word(example, "need")));
     }
     Ok(out)
 }
@@ -132,13 +135,9 @@ fn kind(property: &Value) -> String {
     }
 }
 
-/// A duration as `{"secs":..,"nanos":..}` or a number of seconds.
+/// The seconds of a duration such as `{"secs": 10, "nanos": 0}`.
 fn timeout(spec: &Value) -> String {
-    let timeout = &spec["timeout"];
-    timeout["secs"]
-        .as_u64()
-        .or_else(|| timeout.as_u64())
-        .map_or_else(String::new, |s| format!("{s} s"))
+    spec["timeout"]["secs"].as_u64().map_or_else(String::new, |seconds| format!("{seconds} s"))
 }
 
 fn word<'a>(value: &'a Value, member: &str) -> &'a str {
@@ -177,7 +176,7 @@ mod tests {
         for part in [
             "## read_file\n\nReads. More.\n\nRisk: safe; effect: read; timeout: 10 s; words of: workspace; reach: exec; also called: `cat`.\n",
             "| `path` (required) | string | Where. |\n",
-            "Read it:\n\n```json\n{\"path\":\"a\"}\n```\n",
+            "Example: Read it.\n\n```json\n{\"path\":\"a\"}\n```\n",
         ] {
             assert!(section.contains(part), "{part}\nnot in\n{section}");
         }

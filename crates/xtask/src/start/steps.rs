@@ -107,7 +107,7 @@ pub(super) const STEPS: &[Step] = &[
         file: "crates/xtask/tour/anthropic.json",
         body: include_str!("../../tour/anthropic.json"),
         results: &[
-            ok("toolu_page", "fetch_url /page.html of the local server", "2.40"),
+            ok("toolu_page", "fetch_url /page.html of the local server", "\"neutralised\""),
             refused(
                 "toolu_metadata",
                 "fetch_url http://169.254.169.254/ (where clouds keep credentials)",
@@ -138,7 +138,10 @@ pub(super) const STEPS: &[Step] = &[
         about: "A model without function calling: its calls stand in its text.",
         file: "crates/xtask/tour/text.txt",
         body: include_str!("../../tour/text.txt"),
-        results: &[ok("1", "write_file plan.md", "plan.md"), ok("2", "list_dir .", "hello.py")],
+        results: &[
+            ok("1", "write_file plan.md", "plan.md"),
+            ok("2", "file_info hello.py", "hello.py"),
+        ],
         files: &[("plan.md", Some("# Plan\n\nNothing to do today.\n"))],
     },
 ];

@@ -25,8 +25,16 @@ impl Tree {
             std::fs::create_dir_all(at(path)).expect(path);
         }
         for path in [
-            "ws/file", "ws/dir/file", "ws/dir/sub/file", "ws/.toolcrib/file", "ws/dir/.toolcrib/file",
-            "ws/state/file", "ws/state/deep/file", "out/file", "out/sub/file", "ws2/file",
+            "ws/file",
+            "ws/dir/file",
+            "ws/dir/sub/file",
+            "ws/.toolcrib/file",
+            "ws/dir/.toolcrib/file",
+            "ws/state/file",
+            "ws/state/deep/file",
+            "out/file",
+            "out/sub/file",
+            "ws2/file",
         ] {
             std::fs::write(at(path), path).expect(path);
         }
@@ -252,7 +260,10 @@ fn swapping_a_folder_for_a_link_never_leads_outside() {
                 }
             });
             let (mut inside, mut refused) = (0, 0);
-            for round in 0..1500 {
+            for round in 0..50_000 {
+                if round >= 1500 && inside > 0 && refused > 0 {
+                    break;
+                }
                 match read::open(workspace.roots(), "d/file") {
                     Ok((file, _)) => {
                         assert_eq!(std::io::read_to_string(file).expect("text"), "inside");
@@ -270,7 +281,10 @@ fn swapping_a_folder_for_a_link_never_leads_outside() {
             stop.store(true, Ordering::Relaxed);
             assert!(inside > 0 && refused > 0, "{via:?}: {inside} inside, {refused} refused");
         });
-        let left: Vec<_> = std::fs::read_dir(at("out")).expect("out").map(|e| e.expect("entry").file_name()).collect();
+        let left: Vec<_> = std::fs::read_dir(at("out"))
+            .expect("out")
+            .map(|e| e.expect("entry").file_name())
+            .collect();
         assert_eq!(left, ["file"], "{via:?}");
         assert_eq!(std::fs::read_to_string(at("out/file")).expect("file"), "outside");
     }
@@ -294,8 +308,30 @@ fn kernel(root: &Path, path: &str) -> Result<u64, Errno> {
 
 fn a_path() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
-        "file", "dir", "sub", "in", "dirlink", "dot", "up", "upup", "outfile", "outdir", "outabs",
-        "a", "b", "dangling", "chain", "slash", "none", "..", "..", ".", "fifo", "ws", "out", "é\u{301}",
+        "file",
+        "dir",
+        "sub",
+        "in",
+        "dirlink",
+        "dot",
+        "up",
+        "upup",
+        "outfile",
+        "outdir",
+        "outabs",
+        "a",
+        "b",
+        "dangling",
+        "chain",
+        "slash",
+        "none",
+        "..",
+        "..",
+        ".",
+        "fifo",
+        "ws",
+        "out",
+        "é\u{301}",
     ]);
     (prop::collection::vec(name, 1..7), any::<bool>()).prop_map(|(names, slash)| {
         let path = names.join("/");
@@ -324,7 +360,7 @@ fn any_path_stays_inside_and_agrees_with_the_kernel() {
     let roots = BOTH.map(|via| Roots::open([&root]).expect("root").via(via));
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(800)
+        ..ProptestConfig::with_cases(500)
     });
     runner
         .run(&a_path(), |path| {
@@ -344,7 +380,7 @@ fn any_path_stays_inside_and_agrees_with_the_kernel() {
         .expect("agreement");
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(400)
+        ..ProptestConfig::with_cases(200)
     });
     runner
         .run(&"\\PC{0,40}|[a-z./\\x00 ]{0,300}", |path| {

@@ -1,0 +1,14 @@
+//! The tables of the five seeds, of the failure classes seen in their origins, and of the providers' edge cases: every row goes through a
+//! real Toolcrib, with its built-in tools on real files and a real server on loopback.
+
+mod bodies;
+mod failure_classes;
+mod provider_edges;
+mod row;
+mod seed_000;
+mod seed_001;
+mod seed_002;
+mod seed_003;
+mod seed_004;
+mod web;
+mod world;

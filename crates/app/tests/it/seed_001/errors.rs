@@ -1,0 +1,2 @@
+use crate::row::Row;
+pub(super) fn rows() -> Vec<Row> { vec![] }

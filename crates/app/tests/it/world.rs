@@ -1,0 +1,216 @@
+//! What a row works in: a folder of its own, a server, and a Toolcrib with the settings that the row asks for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use toolcrib_app::core::{
+    Answer, Batch, Call, Context, Invoker as _, Origin, Permission, PermissionState, RawArgs, RunId,
+    RunLimits, RunSpec,
+};
+use toolcrib_app::providers::Format;
+use toolcrib_app::{Builder, Engine, ExecRequest, Settings, Toolcrib};
+use toolcrib_testkit::{ScriptedApprover, ScriptedTool, source_of};
+
+use crate::web::Web;
+
+/// A world before it opens.
+pub(crate) struct Start {
+    dir: TempDir,
+    settings: Settings,
+    changes: Vec<Box<dyn FnOnce(Builder) -> Builder>>,
+    tools: Vec<Arc<ScriptedTool>>,
+}
+
+/// An open world; its folder goes with it.
+pub(crate) struct World {
+    dir: TempDir,
+    pub(crate) web: Web,
+    pub(crate) toolcrib: Toolcrib,
+}
+
+impl Start {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("shop")).unwrap();
+        let mut settings = Settings::new(dir.path().join("shop"), dir.path().join("state"));
+        // With a table of names nothing is ever asked of the network.
+        settings.resolve = vec![
+            "inward.example.com=10.0.0.7".to_owned(),
+            "both.example.com=93.184.215.14,127.0.0.1".to_owned(),
+        ];
+        Self { dir, settings, changes: Vec::new(), tools: Vec::new() }
+    }
+
+    /// A file of the workspace.
+    pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.dir.path().join("shop").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+        self
+    }
+
+    /// A file beside the workspace, where no tool may go.
+    pub(crate) fn outside(self, path: &str, content: &str) -> Self {
+        std::fs::write(self.dir.path().join(path), content).unwrap();
+        self
+    }
+
+    pub(crate) fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    pub(crate) fn with(mut self, change: impl FnOnce(Builder) -> Builder + 'static) -> Self {
+        self.changes.push(Box::new(change));
+        self
+    }
+
+    pub(crate) fn tool(mut self, tool: &Arc<ScriptedTool>) -> Self {
+        self.tools.push(Arc::clone(tool));
+        self
+    }
+
+    pub(crate) fn asking(self, approver: &Arc<ScriptedApprover>) -> Self {
+        let approver = Arc::clone(approver);
+        self.with(|builder| builder.approver(approver))
+    }
+
+    /// Somebody who approves this many calls, each once.
+    pub(crate) fn approving(self, times: usize) -> Self {
+        self.asking(&Arc::new(ScriptedApprover::approving(times)))
+    }
+
+    /// The state of one permission; all others are granted.
+    pub(crate) fn permission(self, permission: Permission, state: PermissionState) -> Self {
+        self.with(move |builder| {
+            let granted = toolcrib_engine::GrantedPermissions::default();
+            builder.permissions(Arc::new(granted.with(permission, state)))
+        })
+    }
+
+    pub(crate) async fn open(mut self) -> World {
+        let web = Web::open().await;
+        self.settings.allow_net.push(web.addr.to_string());
+        let mut builder = Toolcrib::builder(self.settings);
+        if !self.tools.is_empty() {
+            builder = builder.source(source_of("test", &self.tools.iter().collect::<Vec<_>>()));
+        }
+        let builder = self.changes.into_iter().fold(builder, |builder, change| change(builder));
+        World { dir: self.dir, web, toolcrib: builder.build().await.unwrap() }
+    }
+
+    /// Opens the world for a single call.
+    pub(crate) async fn call(self, name: &str, args: Value) -> Value {
+        self.open().await.call(name, args).await
+    }
+
+    /// The same with argument text as a model writes it.
+    pub(crate) async fn call_text(self, name: &str, args: &str) -> Value {
+        self.open().await.one(Call::with_text(name, args)).await
+    }
+}
+
+impl World {
+    pub(crate) fn engine(&self) -> &Engine {
+        self.toolcrib.engine()
+    }
+
+    /// A path of the workspace.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join("shop").join(path)
+    }
+
+    /// A path beside it.
+    pub(crate) fn beside(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    /// The text of a file of the workspace; null when there is none.
+    pub(crate) fn text(&self, path: &str) -> Value {
+        std::fs::read_to_string(self.at(path)).map_or(Value::Null, Value::String)
+    }
+
+    pub(crate) async fn call(&self, name: &str, args: Value) -> Value {
+        shown(&self.toolcrib.call(name, RawArgs::Value(args), Origin::Model).await.unwrap())
+    }
+
+    pub(crate) async fn one(&self, call: Call) -> Value {
+        self.all(Batch::new(Origin::Model, vec![call])).await.remove(0)
+    }
+
+    pub(crate) async fn all(&self, batch: Batch) -> Vec<Value> {
+        self.engine().invoke(batch).await.iter().map(shown).collect()
+    }
+
+    /// A run with these limits.
+    pub(crate) fn run(&self, limits: RunLimits) -> RunId {
+        self.engine().open_run(RunSpec { parent: None, limits }).unwrap()
+    }
+
+    /// One call of a run.
+    pub(crate) async fn call_in(&self, run: RunId, name: &str, args: Value) -> Value {
+        let batch = Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::new(name, args)]) };
+        self.all(batch).await.remove(0)
+    }
+
+    /// Runs what a model answered: messages with their JSON texts opened, wire form of each call, notes; or the error.
+    pub(crate) async fn exec(&self, format: impl Into<Option<Format>>, body: impl AsRef<[u8]>) -> Value {
+        let request = ExecRequest {
+            body: body.as_ref(),
+            format: format.into(),
+            origin: Origin::Model,
+            context: Arc::new(Context { owner: "ann".to_owned(), ..Context::default() }),
+            limits: RunLimits::default(),
+        };
+        match self.toolcrib.exec(request).await {
+            Err(error) => json!({"error": error.to_string()}),
+            Ok(reply) => json!({
+                "format": reply.format,
+                "messages": opened(json!(reply.messages)),
+                "calls": reply.calls.iter().map(|call| shown(&call.answer)).collect::<Vec<_>>(),
+                "hosted": reply.hosted.iter().map(|call| &call.kind).collect::<Vec<_>>(),
+                "assistant": reply.assistant,
+                "notes": reply.notes.join("; "),
+                "complete": reply.complete,
+            }),
+        }
+    }
+
+    /// How every call ended, as the store has it.
+    pub(crate) async fn records(&self) -> Vec<Value> {
+        use toolcrib_app::core::Change;
+        let (_, changes) = self.engine().calls().changes(0).await.unwrap();
+        let line = |change| match change {
+            Change::Started(_) => json!("started"),
+            Change::Settled(record) => json!(record),
+        };
+        changes.into_iter().map(line).collect()
+    }
+}
+
+/// The wire form with the outcome beside it.
+pub(crate) fn shown(answer: &Answer) -> Value {
+    match answer {
+        Answer::Done(outcome) => {
+            let mut wire = outcome.to_wire();
+            wire["outcome"] = json!(outcome.kind);
+            wire
+        }
+        Answer::Suspended(request) => json!({"suspended": request.summary}),
+    }
+}
+
+/// The same with every text that is a JSON object as `{"json": object}`: a text in a message must still be told from an object.
+fn opened(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(opened).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, opened(value))).collect(),
+        Value::String(text) => match serde_json::from_str::<Value>(&text) {
+            Ok(object @ Value::Object(_)) => json!({"json": object}),
+            _ => Value::String(text),
+        },
+        other => other,
+    }
+}

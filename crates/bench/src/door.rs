@@ -1,0 +1,119 @@
+//! What the whole door costs for one validated call of a trivial tool, against the floor: serde decode, schema check, direct call of the same
+//! function.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib_core::{
+    Batch, Call, CallCtx, Effect, Invoker as _, Origin, RawArgs, Risk, RunSpec, Tool, ToolError,
+    ToolName, ToolOutput, ToolSpec, Trust, Typed, entry::FixedSource, schema,
+};
+use toolcrib_core::{Entry, RunLimits};
+use toolcrib_engine::Engine;
+
+use crate::clock::{cpu, cpu_nanos};
+use crate::table::Table;
+
+/// Two numbers to add.
+#[derive(Deserialize, JsonSchema)]
+struct Numbers {
+    /// The first.
+    a: i64,
+    /// The second.
+    b: i64,
+}
+
+struct Add;
+
+fn add(numbers: &Numbers) -> String {
+    (numbers.a + numbers.b).to_string()
+}
+
+impl Tool for Add {
+    type Args = Numbers;
+
+    fn spec(&self) -> ToolSpec {
+        let name = ToolName::local("add").expect("a tool name");
+        let mut spec = ToolSpec::new(name, "Adds two numbers.", schema::of::<Numbers>());
+        (spec.risk, spec.effect, spec.trust) = (Risk::Safe, Effect::Pure, Trust::Tool);
+        spec
+    }
+
+    async fn call(&self, _: &CallCtx, args: Numbers) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(add(&args)))
+    }
+}
+
+const ARGS: &str = r#"{"a": 20, "b": 22}"#;
+const TIMES: u32 = 20_000;
+
+pub async fn engine() -> Engine {
+    let engine = Engine::builder().build();
+    let source = FixedSource::new("bench", vec![Entry::Local(Typed::handler(Add))]);
+    engine.catalog().attach(&source).await.expect("a source that loads");
+    engine
+}
+
+pub fn run(table: &mut Table) {
+    let floor = floor();
+    table.figure("door: floor (serde decode + schema check + direct call)", floor / 1000.0, "us");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    for (what, in_run) in [("outside a run", false), ("in a run with budgets", true)] {
+        let nanos = runtime.block_on(async move {
+            let engine = engine().await;
+            tokio::spawn(async move { door(&engine, in_run).await }).await.expect("a worker")
+        });
+        let overhead = nanos - floor;
+        table.at_most(format!("door: one call {what}, overhead over the floor"), overhead / 1000.0, "us", 4.0);
+        table.at_most(format!("door: one call {what}, against the floor"), nanos / floor, "x", 5.0);
+    }
+}
+
+fn floor() -> f64 {
+    let schema = schema::of::<Numbers>();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    cpu_nanos(9, TIMES, || {
+        let value: Value = serde_json::from_str(black_box(ARGS)).expect("JSON");
+        assert!(validator.is_valid(&value));
+        let numbers = Numbers::deserialize(&value).expect("numbers");
+        black_box(add(&numbers));
+    })
+}
+
+/// CPU nanoseconds of one call on a runtime worker.
+async fn door(engine: &Engine, in_run: bool) -> f64 {
+    let view = Arc::default();
+    let context = Arc::default();
+    let limits = RunLimits { calls: None, ..RunLimits::default() };
+    let mut samples = Vec::new();
+    for round in 0..10 {
+        let run = in_run.then(|| engine.open_run(RunSpec { parent: None, limits }).expect("a run"));
+        let begun = cpu();
+        for n in 0..TIMES {
+            let args = if in_run { format!(r#"{{"a": {n}, "b": 22}}"#) } else { ARGS.to_owned() };
+            let batch = Batch {
+                run,
+                origin: Origin::Model,
+                context: Arc::clone(&context),
+                view: Arc::clone(&view),
+                calls: vec![Call::new("add", RawArgs::Text(args))],
+            };
+            let answers = engine.invoke(batch).await;
+            assert!(answers[0].outcome().is_some_and(|o| o.result.is_ok()));
+            black_box(answers);
+        }
+        if round > 0 {
+            samples.push((cpu() - begun).as_nanos() as f64 / f64::from(TIMES));
+        }
+        run.map(|run| engine.close_run(run));
+    }
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}

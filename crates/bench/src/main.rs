@@ -1,0 +1,34 @@
+//! The benchmarks of `cargo xtask bench`: ratios against a named floor measured in the same run, never a bare time as a verdict.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for developers that prints a table and stops at the first surprise")]
+
+mod args;
+mod batch;
+mod binary;
+mod clock;
+mod door;
+mod registry;
+mod stream;
+mod table;
+mod text;
+
+use table::Table;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let json = std::env::args().any(|word| word == "--json");
+    let mut table = Table::default();
+    for (name, run) in [
+        ("door", door::run as fn(&mut Table)),
+        ("registry", registry::run),
+        ("batch", batch::run),
+        ("args", args::run),
+        ("text", text::run),
+        ("stream", stream::run),
+        ("binary", binary::run),
+    ] {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            run(&mut table);
+        }
+    }
+    println!("{}", if json { table.json() } else { table.text() });
+}

@@ -1,0 +1,54 @@
+//! The table of results.
+
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Row {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    goal: Option<String>,
+    met: Option<bool>,
+}
+
+/// What was measured.
+#[derive(Default)]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// A figure without a goal.
+    pub fn figure(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
+        self.rows.push(Row { what: what.into(), value, unit, goal: None, met: None });
+    }
+
+    /// A figure that should not be above `most`.
+    pub fn at_most(&mut self, what: impl Into<String>, value: f64, unit: &'static str, most: f64) {
+        self.rows.push(Row {
+            what: what.into(),
+            value,
+            unit,
+            goal: Some(format!("at most {most} {unit}")),
+            met: Some(value <= most),
+        });
+    }
+
+    pub fn json(&self) -> String {
+        serde_json::to_string(&self.rows).unwrap_or_default()
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            let verdict = match row.met {
+                Some(true) => "ok  ",
+                Some(false) => "MISS",
+                None => "    ",
+            };
+            let goal = row.goal.as_deref().unwrap_or("");
+            text += &format!("{verdict} {:<66} {:>12.3} {:<6} {goal}\n", row.what, row.value, row.unit);
+        }
+        text
+    }
+}

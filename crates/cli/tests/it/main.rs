@@ -1,0 +1,16 @@
+//! The binary as a person or a script runs it: words on the command line and bytes on standard input; standard output, standard error and
+//! the exit code back. Real files in a folder of each test's own, a real web server on this machine, nothing else.
+
+mod args;
+mod bad_input;
+mod exec;
+mod files;
+mod formats;
+mod net;
+mod presets;
+mod reference;
+mod sanitize;
+mod spec;
+mod support;
+mod tool;
+mod undo;
