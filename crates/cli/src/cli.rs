@@ -30,8 +30,10 @@ The exit code is that of the outcome; `toolcrib errors` lists them.";
 /// Gives AI agents their tools: finds, checks, runs, bounds and records every call.
 #[derive(Debug, Parser)]
 #[command(name = "toolcrib", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 ok, 1 a tool or run failed, 2 usage, 3 configuration invalid, 4 not found, 5 denied, \
-6 approval needed or expired, 7 budget exceeded, 124 timed out, 125 outcome unknown, 130 interrupted.")]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 a tool or run failed, 2 usage, 3 configuration invalid, 4 not found, 5 denied, \
+6 approval needed or expired, 7 budget exceeded, 124 timed out, 125 outcome unknown, 130 interrupted."
+)]
 pub(crate) struct Cli {
     /// Print for machines: one JSON document, or JSON lines, instead of text.
     #[arg(long, global = true)]
@@ -61,7 +63,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Net(Net),
     /// Undo what tools changed in the workspace, newest first.
-    #[command(after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way.")]
+    #[command(
+        after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way."
+    )]
     Undo(Undo),
     /// Print the table of errors: outcome, HTTP status, exit code.
     Errors,

@@ -36,7 +36,9 @@ fn ask(request: &ApprovalRequest) -> io::Result<Decision> {
     let mut keys = BufReader::new(File::open("/dev/tty")?);
     screen.write_all(card(request).as_bytes())?;
     loop {
-        screen.write_all(b"Run it? [y]es once, [r]un: yes for this run, [n]o, [s]kip, [e]dit arguments: ")?;
+        screen.write_all(
+            b"Run it? [y]es once, [r]un: yes for this run, [n]o, [s]kip, [e]dit arguments: ",
+        )?;
         let mut answer = String::new();
         if keys.read_line(&mut answer)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

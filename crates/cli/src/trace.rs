@@ -8,9 +8,13 @@ use crate::output;
 /// Prints the trace of one call on standard error.
 pub(crate) fn print(answer: &Answer, provider_id: Option<&str>, as_json: bool) {
     match answer {
-        Answer::Done(outcome) if as_json => output::note(&machine(outcome, provider_id).to_string()),
+        Answer::Done(outcome) if as_json => {
+            output::note(&machine(outcome, provider_id).to_string());
+        }
         Answer::Done(outcome) => output::note(&people(outcome)),
-        Answer::Suspended(request) => output::note(&format!("{} waits for approval {}", request.tool, request.id)),
+        Answer::Suspended(request) => {
+            output::note(&format!("{} waits for approval {}", request.tool, request.id));
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
+use tokio::runtime::Runtime;
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{Settings, Toolcrib};
-use tokio::runtime::Runtime;
 
 use crate::cli::World;
 use crate::output::Failure;
@@ -29,10 +29,20 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
     result
 }
 
-/// Builds what the commands run on.
+/// Builds what calls run on.
 pub(crate) async fn build(world: &World) -> Result<Toolcrib, Failure> {
+    with_roots(world, roots(&world.root)?).await
+}
+
+/// Builds what is only looked at. No call can run on it, so every current folder will do.
+pub(crate) async fn look(world: &World) -> Result<Toolcrib, Failure> {
+    let roots = if world.root.is_empty() { vec![PathBuf::from(".")] } else { world.root.clone() };
+    with_roots(world, roots).await
+}
+
+async fn with_roots(world: &World, roots: Vec<PathBuf>) -> Result<Toolcrib, Failure> {
     let mut settings = Settings::new(PathBuf::new(), state_folder()?);
-    settings.roots = roots(&world.root)?;
+    settings.roots = roots;
     settings.allow_net.clone_from(&world.allow_net);
     settings.engine.preset = world.policy;
     let approver = Arc::new(TerminalApprover::default());
@@ -46,7 +56,7 @@ pub(crate) fn roots(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     }
     let home = env::home_dir();
     let current = Roots::current(home.as_deref())
-        .map_err(|error| Failure::configuration(error.to_string()))?;
+        .map_err(|error| Failure::configuration(format!("{error} (--root DIR)")))?;
     Ok(current.paths().map(Path::to_path_buf).collect())
 }
 
@@ -56,7 +66,9 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         return Ok(PathBuf::from(home).join("state"));
     }
     let strategy = etcetera::base_strategy::choose_base_strategy().map_err(|_| {
-        Failure::configuration("there is no home folder to keep state in; set TOOLCRIB_HOME to a folder")
+        Failure::configuration(
+            "there is no home folder to keep state in; set TOOLCRIB_HOME to a folder",
+        )
     })?;
     let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
     Ok(state.join("toolcrib"))

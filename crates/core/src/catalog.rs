@@ -36,6 +36,19 @@ pub struct ViewRequest {
     pub model: ModelAbility,
 }
 
+impl ViewRequest {
+    /// Whether nothing limits the view.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        let Self { agent, skill, features_off, model } = self;
+        agent.is_none()
+            && skill.is_none()
+            && features_off.is_empty()
+            && model.provider.is_empty()
+            && model.allow.is_none()
+    }
+}
+
 /// Why a tool is not in a view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]

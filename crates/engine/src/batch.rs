@@ -27,15 +27,15 @@ pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Answer> {
     };
     let Batch { origin, context, view, calls, .. } = batch;
     let scope = scope(&engine, origin, context, view, run, calls.len());
-    let mut flights: Vec<(InFlight, Result<(), Stop>)> = calls
+    let mut flights: Vec<(Box<InFlight>, Result<(), Stop>)> = calls
         .into_iter()
         .map(|call| {
-            let mut flight = InFlight::new(Arc::clone(&scope), call, None);
+            let mut flight = Box::new(InFlight::new(Arc::clone(&scope), call, None));
             let end = pipeline::read(&mut flight);
             (flight, end)
         })
         .collect();
-    let verdict = repeat::judge(&scope, flights.iter().map(|(flight, _)| flight));
+    let verdict = repeat::judge(&scope, flights.iter().map(|(flight, _)| &**flight));
     for (flight, end) in &mut flights {
         if end.is_ok() {
             flight.restamp();
@@ -60,7 +60,7 @@ pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -
 }
 
 async fn again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> Answer {
-    let mut flight = InFlight::new(scope, call, Some(resumed));
+    let mut flight = Box::new(InFlight::new(scope, call, Some(resumed)));
     let mut end = pipeline::read(&mut flight);
     if end.is_ok() {
         end = pipeline::judge(&mut flight, &BatchVerdict::default()).await;
@@ -86,7 +86,7 @@ fn scope(
 }
 
 /// Stages 9 to 14 of a call that came through the first nine, or stage 14 of one that did not.
-async fn complete(mut flight: InFlight, end: Result<(), Stop>) -> Answer {
+async fn complete(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
     if end.is_err() {
         return pipeline::finish(flight, end).await;
     }
@@ -104,7 +104,7 @@ async fn complete(mut flight: InFlight, end: Result<(), Stop>) -> Answer {
     }
 }
 
-async fn side_by_side(flights: Vec<(InFlight, Result<(), Stop>)>) -> Vec<Answer> {
+async fn side_by_side(flights: Vec<(Box<InFlight>, Result<(), Stop>)>) -> Vec<Answer> {
     let mut tasks = JoinSet::new();
     let mut answers: Vec<Option<Answer>> = Vec::new();
     let mut calls = Vec::new();

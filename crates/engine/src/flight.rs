@@ -33,6 +33,16 @@ pub(crate) struct Scope {
     pub(crate) slots: Option<Arc<tokio::sync::Semaphore>>,
 }
 
+impl Scope {
+    /// A token that ends with the run, or with the engine, and may end before.
+    pub(crate) fn cancel_token(&self) -> CancellationToken {
+        match &self.run {
+            Some(run) => run.cancel.child_token(),
+            None => self.engine.shutdown.child_token(),
+        }
+    }
+}
+
 /// How a stage ends.
 pub(crate) type Step = Result<Passed, Stop>;
 
@@ -79,6 +89,8 @@ pub(crate) struct InFlight {
     pub(crate) tool: Option<Arc<Registered>>,
     /// Final from stage 5 on; only a person changes them after that.
     pub(crate) args: Arc<Value>,
+    /// The same with references in place of what they stand for; `None` = there are none.
+    pub(crate) referring: Option<Value>,
     pub(crate) notes: Vec<String>,
     pub(crate) assessment: Option<Assessment>,
     pub(crate) asks: Vec<AskReason>,
@@ -101,10 +113,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     pub(crate) fn new(scope: Arc<Scope>, call: Call, resumed: Option<Box<Resumed>>) -> Self {
-        let cancel = match &scope.run {
-            Some(run) => run.cancel.child_token(),
-            None => scope.engine.shutdown.child_token(),
-        };
+        let cancel = scope.cancel_token();
         Self {
             call: call.id,
             asked: call.name,
@@ -113,6 +122,7 @@ impl InFlight {
             resumed,
             tool: None,
             args: Arc::default(),
+            referring: None,
             notes: Vec::new(),
             assessment: None,
             asks: Vec::new(),
@@ -147,6 +157,11 @@ impl InFlight {
         self.assessment
             .as_ref()
             .ok_or_else(|| Stop::Fail(ToolError::execution("stage order broken: not assessed")))
+    }
+
+    /// The arguments as people see them and hashes cover them: references stay references.
+    pub(crate) fn shown_args(&self) -> &Value {
+        self.referring.as_ref().unwrap_or(&self.args)
     }
 
     /// The operation that policy names.
@@ -219,7 +234,7 @@ impl InFlight {
     }
 
     /// The outcome, once the last stage has its line.
-    pub(crate) fn into_outcome(mut self, kind: OutcomeKind, result: Result<ModelResult, ToolError>) -> Outcome {
+    pub(crate) fn into_outcome(mut self: Box<Self>, kind: OutcomeKind, result: Result<ModelResult, ToolError>) -> Outcome {
         self.answered = true;
         let assessed = self.assessment.as_ref();
         let report = Report {
@@ -256,10 +271,11 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        // Whatever ends the call, what it started ends with it.
+        self.cancel.cancel();
         if self.answered {
             return;
         }
-        self.cancel.cancel();
         let (kind, error_type) = self.abandoned();
         let record = self.call_record(kind, Some(error_type));
         let engine = Arc::clone(self.engine());

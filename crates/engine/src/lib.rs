@@ -23,6 +23,7 @@ mod near;
 mod observers;
 mod pattern;
 mod pipeline;
+mod references;
 mod registry;
 mod repeat;
 mod run;

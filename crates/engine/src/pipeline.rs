@@ -47,7 +47,7 @@ pub(crate) async fn carry_out(flight: &mut InFlight) -> Result<(), Stop> {
 }
 
 /// Stage 14: the one outcome; or the answer that the call waits for a person.
-pub(crate) async fn finish(mut flight: InFlight, end: Result<(), Stop>) -> Answer {
+pub(crate) async fn finish(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
     let result = match end {
         Ok(()) => flight.shaped.take().ok_or_else(|| {
             toolcrib_core::ToolError::execution("stage order broken: no result")

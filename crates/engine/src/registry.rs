@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use tokio::sync::Semaphore;
 use toolcrib_core::spec::SPEC_VERSION;
 use toolcrib_core::{
@@ -76,6 +77,8 @@ pub(crate) struct Registry {
     tools_enabled: AtomicBool,
     generation: AtomicU64,
     views: RwLock<HashMap<ViewRequest, Arc<Seen>, foldhash::fast::RandomState>>,
+    /// The view of callers without limits, which most are.
+    widest: ArcSwapOption<Seen>,
     settings: Arc<EngineSettings>,
 }
 
@@ -90,6 +93,7 @@ impl Registry {
             tools_enabled: AtomicBool::new(true),
             generation: AtomicU64::new(1),
             views: RwLock::default(),
+            widest: ArcSwapOption::empty(),
             settings,
         }
     }
@@ -108,11 +112,16 @@ impl Registry {
         let result = change(&mut state);
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.views.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.widest.store(None);
         result
     }
 
     /// The caller's tools, from the cache where nothing changed.
     pub(crate) fn seen(&self, request: &ViewRequest) -> Arc<Seen> {
+        let widest = request.is_default();
+        if widest && let Some(seen) = self.widest.load_full() {
+            return seen;
+        }
         if let Some(seen) =
             self.views.read().unwrap_or_else(PoisonError::into_inner).get(request)
         {
@@ -126,6 +135,9 @@ impl Registry {
             views.clear();
         }
         views.insert(request.clone(), Arc::clone(&seen));
+        if widest {
+            self.widest.store(Some(Arc::clone(&seen)));
+        }
         seen
     }
 

@@ -42,7 +42,9 @@ pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {
             warnings.iter().for_each(|warning| output::note(warning));
             output::document(value, false)?;
         }
-        Decoded::ValidationError { message } => output::note(&format!("validation error: {message}")),
+        Decoded::ValidationError { message } => {
+            output::note(&format!("validation error: {message}"));
+        }
         Decoded::ParseError { message } => output::note(&format!("parse error: {message}")),
     }
     Ok(code)

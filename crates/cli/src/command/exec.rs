@@ -53,7 +53,9 @@ fn say(reply: &ExecReply, explain: bool, json: bool) {
     match (reply.complete, reply.calls.is_empty()) {
         (true, true) => remark("the answer has no tool call; there is nothing to append"),
         (true, false) => {}
-        (false, true) => remark("the answer was cut off before it had a tool call; ask the model again"),
+        (false, true) => {
+            remark("the answer was cut off before it had a tool call; ask the model again");
+        }
         (false, false) => remark("the answer was cut off, so none of its calls was run"),
     }
     if explain {

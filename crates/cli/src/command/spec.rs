@@ -11,7 +11,7 @@ use crate::world;
 
 pub(crate) fn run(command: &Spec, json: bool) -> Result<u8, Failure> {
     let declared = world::block_on(async {
-        let toolcrib = world::build(&command.world).await?;
+        let toolcrib = world::look(&command.world).await?;
         let mut view = ViewRequest::default();
         view.model.provider = command.format.to_string();
         Ok(toolcrib.declare(command.format, &Arc::new(view), command.strict))
@@ -20,7 +20,10 @@ pub(crate) fn run(command: &Spec, json: bool) -> Result<u8, Failure> {
         if json {
             output::note(&json!(warning).to_string());
         } else {
-            output::note(&format!("toolcrib: {}{}: {}", warning.tool, warning.path, warning.message));
+            output::note(&format!(
+                "toolcrib: {}{}: {}",
+                warning.tool, warning.path, warning.message
+            ));
         }
     }
     match &declared.value {

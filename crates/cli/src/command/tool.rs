@@ -2,15 +2,15 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolcrib_app::core::{Answer, Origin, Outcome, RawArgs, Status, ToolSpec};
 use toolcrib_app::Toolcrib;
+use toolcrib_app::core::{Answer, Origin, Outcome, RawArgs, Status, ToolSpec};
 
 use crate::cli::{ToolCall, World};
 use crate::output::{self, Failure};
 use crate::{lines, trace, world};
 
 pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
-    let toolcrib = world::block_on(world::build(world))?;
+    let toolcrib = world::block_on(world::look(world))?;
     let infos = toolcrib.infos();
     if json {
         output::document(&json!(infos), true)?;
@@ -18,8 +18,10 @@ pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
     }
     let mut text = row("TOOL", "RISK", "STATUS", "WHAT IT DOES");
     for info in &infos {
-        let risk = toolcrib.spec(info.id.as_str()).map(|spec| word(json!(spec.risk))).unwrap_or_default();
-        text += &row(info.id.as_str(), &risk, status(&info.status), first_sentence(&info.description));
+        let risk =
+            toolcrib.spec(info.id.as_str()).map(|spec| word(json!(spec.risk))).unwrap_or_default();
+        text +=
+            &row(info.id.as_str(), &risk, status(&info.status), first_sentence(&info.description));
     }
     output::data(&text)?;
     Ok(0)
@@ -58,11 +60,12 @@ fn likeness(a: &str, b: &str) -> u16 {
 }
 
 pub(crate) fn show(name: &str, world: &World, json: bool) -> Result<u8, Failure> {
-    let toolcrib = world::block_on(world::build(world))?;
+    let toolcrib = world::block_on(world::look(world))?;
     let Some(spec) = toolcrib.spec(name) else {
         let infos = toolcrib.infos();
         let near = infos.iter().map(|info| info.id.as_str()).max_by_key(|id| likeness(id, name));
-        let near = near.filter(|id| likeness(id, name) >= LIKE).map(|id| format!("did you mean {id}? "));
+        let near =
+            near.filter(|id| likeness(id, name) >= LIKE).map(|id| format!("did you mean {id}? "));
         return Err(Failure::not_found(format!(
             "there is no tool {name}; {}`toolcrib tool list` shows what there is",
             near.unwrap_or_default()
@@ -82,7 +85,10 @@ fn described(spec: &ToolSpec) -> String {
         ("risk", word(json!(spec.risk))),
         ("effect", word(json!(spec.effect))),
         ("timeout", format!("{} s", spec.timeout.as_secs_f64())),
-        ("permissions", spec.permissions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        (
+            "permissions",
+            spec.permissions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        ),
         ("aliases", spec.aliases.join(", ")),
     ];
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -101,8 +107,9 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     }
     let name = command.name.as_deref().unwrap_or_default();
     let args = match command.args.as_str() {
-        "-" => String::from_utf8(output::input()?)
-            .map_err(|error| Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error())))?,
+        "-" => String::from_utf8(output::input()?).map_err(|error| {
+            Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error()))
+        })?,
         text => text.to_owned(),
     };
     let answer = world::block_on(async {
@@ -113,9 +120,10 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         trace::print(&answer, None, json);
     }
     match &answer {
-        Answer::Suspended(request) => {
-            Err(Failure { code: 6, message: format!("{} waits for approval {}", request.tool, request.id) })
-        }
+        Answer::Suspended(request) => Err(Failure {
+            code: 6,
+            message: format!("{} waits for approval {}", request.tool, request.id),
+        }),
         Answer::Done(outcome) => {
             if json {
                 output::document(&Value::Object(reply(&answer)), true)?;
@@ -142,7 +150,9 @@ fn people(outcome: &Outcome) -> Result<(), Failure> {
                 data => output::document(data, false)?,
             }
             if result.flagged {
-                output::note("toolcrib: this text contains what reads like instructions to a model");
+                output::note(
+                    "toolcrib: this text contains what reads like instructions to a model",
+                );
             }
             for change in &result.changes {
                 output::note(&format!("toolcrib: neutralised: {change}"));
@@ -158,7 +168,9 @@ fn reply(answer: &Answer) -> Map<String, Value> {
     let outcome = match answer {
         Answer::Done(outcome) => outcome,
         Answer::Suspended(request) => {
-            return lines::object(json!({"outcome": "suspended", "approval": request.id, "result": null}));
+            return lines::object(
+                json!({"outcome": "suspended", "approval": request.id, "result": null}),
+            );
         }
     };
     let mut reply = lines::object(json!({"outcome": outcome.kind}));

@@ -12,7 +12,8 @@ use crate::output::{self, Failure};
 use crate::world;
 
 pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
-    let world = World { root: command.root.clone(), policy: Preset::default(), allow_net: Vec::new() };
+    let world =
+        World { root: command.root.clone(), policy: Preset::default(), allow_net: Vec::new() };
     let toolcrib = world::block_on(world::build(&world))?;
     let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
     if command.list {
@@ -22,20 +23,32 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
             return Ok(0);
         }
         for (place, change) in (1..).zip(&changes) {
-            let note = change.not_undoable.as_ref().map(|why| format!(" (cannot be undone: {why})"));
+            let note =
+                change.not_undoable.as_ref().map(|why| format!(" (cannot be undone: {why})"));
             let age = age(change.at_ms);
-            output::data(&format!("{place:>3}  {age:>7} ago  {}{}", change.summary, note.unwrap_or_default()))?;
+            output::data(&format!(
+                "{place:>3}  {age:>7} ago  {}{}",
+                change.summary,
+                note.unwrap_or_default()
+            ))?;
         }
         if changes.is_empty() {
             output::remark("there is nothing to undo", false);
         }
         return Ok(0);
     }
-    let report = toolcrib.undo(usize::from(command.count), command.force).map_err(|error| failed(&error))?;
+    let report =
+        toolcrib.undo(usize::from(command.count), command.force).map_err(|error| failed(&error))?;
     if json {
-        let undone: Vec<_> =
-            report.undone.iter().map(|u| json!({"change": u.entry.summary, "did": u.did})).collect();
-        let refused = report.refused.as_ref().map(|(entry, why)| json!({"change": entry.summary, "why": why}));
+        let undone: Vec<_> = report
+            .undone
+            .iter()
+            .map(|u| json!({"change": u.entry.summary, "did": u.did}))
+            .collect();
+        let refused = report
+            .refused
+            .as_ref()
+            .map(|(entry, why)| json!({"change": entry.summary, "why": why}));
         output::document(&json!({"undone": undone, "refused": refused}), true)?;
     } else {
         for undone in &report.undone {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
 use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::Waiting;
@@ -113,7 +112,7 @@ fn question(flight: &InFlight, reasons: Vec<AskReason>) -> Result<ApprovalReques
         run,
         tool: tool.spec().name.clone(),
         operation: flight.operation().to_owned(),
-        args: Value::clone(&flight.args),
+        args: flight.shown_args().clone(),
         risk: assessed.risk,
         effect: assessed.effect,
         reach: assessed.reach,
@@ -122,7 +121,7 @@ fn question(flight: &InFlight, reasons: Vec<AskReason>) -> Result<ApprovalReques
         origin: flight.scope.origin,
         context: Context::clone(&flight.scope.context),
         definition_hash: tool.definition_hash().to_owned(),
-        binding: ApprovalRequest::binding_of(tool.definition_hash(), &flight.args, run),
+        binding: ApprovalRequest::binding_of(tool.definition_hash(), flight.shown_args(), run),
         requested_at: now,
         expires_at: wait.map(|wait| now.saturating_add(wait.as_millis() as i64)),
     })
@@ -190,7 +189,7 @@ fn decided_before(flight: &mut InFlight, resumed: &Resumed) -> Step {
             format!("{} has changed since it was approved, so it was not run. Call it again to ask anew.", flight.asked),
         );
     }
-    let now = ApprovalRequest::binding_of(tool.definition_hash(), &flight.args, resumed.request.run);
+    let now = ApprovalRequest::binding_of(tool.definition_hash(), flight.shown_args(), resumed.request.run);
     let edited = matches!(resumed.record.decision, Decision::Edit { .. });
     if !edited && now != resumed.request.binding {
         return fail(

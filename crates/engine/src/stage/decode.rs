@@ -7,20 +7,42 @@ use toolcrib_core::{ErrorType, RawArgs, ToolError};
 
 use crate::args::{self, Decoded, Limits};
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::references;
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
     let tool = Arc::clone(flight.tool()?);
     let decoded = match std::mem::replace(&mut flight.raw, RawArgs::Text(String::new())) {
         RawArgs::Broken(how) => return fail(ErrorType::ValidationError, how),
-        RawArgs::Text(text) => args::decode(text, &tool.schema, &Limits::DEFAULT),
+        RawArgs::Text(text) => match referring(&text) {
+            Some(value) => return by_reference(flight, value),
+            None => args::decode(text, &tool.schema, &Limits::DEFAULT),
+        },
+        RawArgs::Value(value) if references::holds(&value) => return by_reference(flight, value),
         RawArgs::Value(value) => args::decode_value(value, &tool.schema, &Limits::DEFAULT),
     };
     accept(flight, decoded)
 }
 
+/// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it is then read without.
+fn referring(text: &str) -> Option<Value> {
+    references::may_hold(text)
+        .then(|| serde_json::from_str(text).ok())
+        .flatten()
+        .filter(references::holds)
+}
+
+fn by_reference(flight: &mut InFlight, value: Value) -> Step {
+    let owner = &flight.scope.context.owner;
+    let resolved = references::resolve(value.clone(), &*flight.engine().artifacts, owner)?;
+    again(flight, resolved)?;
+    flight.referring = Some(value);
+    Ok(Passed::changed("stored results put in for their references"))
+}
+
 /// Validates arguments that were decoded before and rewritten since.
 pub(crate) fn again(flight: &mut InFlight, rewritten: Value) -> Step {
     let tool = Arc::clone(flight.tool()?);
+    flight.referring = None;
     let decoded = args::decode_value(rewritten, &tool.schema, &Limits::DEFAULT);
     accept(flight, decoded)
 }

@@ -15,7 +15,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         effect,
         context: std::sync::Arc::clone(&flight.scope.context),
         // What may run again after a crash needs no proof of what exactly was run.
-        args_hash: (!effect.is_repeatable()).then(|| canonical::sha256(&flight.args)),
+        args_hash: (!effect.is_repeatable()).then(|| canonical::sha256(flight.shown_args())),
         epoch: flight.engine().epoch(),
     };
     match flight.engine().calls.begin(intent).await {

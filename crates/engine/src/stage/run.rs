@@ -42,6 +42,9 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         if flight.attempts >= attempts || !error.is_transient() || !wait(flight, &error).await {
             return Err(Stop::Fail(error));
         }
+        // What the failed attempt started ends with it; the next one has a token of its own.
+        let next = flight.scope.cancel_token();
+        std::mem::replace(&mut flight.cancel, next).cancel();
     }
 }
 
@@ -55,15 +58,12 @@ async fn attempt(
     timeout: Duration,
     effect: Effect,
 ) -> Result<ToolOutput, ToolError> {
-    let cancel = flight.cancel.child_token();
-    // Whatever ends this attempt, what it started ends with it.
-    let _ends = cancel.clone().drop_guard();
     let ctx = CallCtx {
         call: flight.call,
         run: flight.scope.run.as_ref().map(|run| run.id),
         context: Arc::clone(&flight.scope.context),
         attempt: flight.attempts,
-        cancel,
+        cancel: flight.cancel.clone(),
         deadline: Instant::now() + timeout,
         streams: Arc::clone(&flight.engine().streams) as _,
     };

@@ -7,14 +7,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use toolcrib_core::{BoxFuture, CallId, CallRecord, CallStore, Change, Intent, StoreError};
 
 /// Settled calls that are remembered; the oldest go first. Open calls are never forgotten.
-const KEPT: usize = 100_000;
+const KEPT: usize = 10_000;
+
+/// One line of the log; what it says of a call is in the maps.
+#[derive(Clone, Copy)]
+enum Logged {
+    Started(CallId),
+    Settled(CallId),
+}
 
 #[derive(Default)]
 struct State {
     epoch: u64,
     open: HashMap<CallId, Intent, foldhash::fast::RandomState>,
     settled: HashMap<CallId, CallRecord, foldhash::fast::RandomState>,
-    log: VecDeque<Change>,
+    log: VecDeque<Logged>,
     /// Changes that were forgotten from the front of the log.
     forgotten: u64,
 }
@@ -41,7 +48,7 @@ impl State {
         if self.open.insert(call, intent).is_some() {
             return Err(StoreError::Conflict(call.to_string()));
         }
-        self.log(Change::Started(call));
+        self.log(Logged::Started(call));
         Ok(())
     }
 
@@ -52,8 +59,8 @@ impl State {
             return Err(StoreError::Conflict(call.to_string()));
         }
         self.open.remove(&call);
-        self.settled.insert(call, record.clone());
-        self.log(Change::Settled(record));
+        self.settled.insert(call, record);
+        self.log(Logged::Settled(call));
         Ok(())
     }
 
@@ -64,13 +71,20 @@ impl State {
         Ok(())
     }
 
-    fn log(&mut self, change: Change) {
-        self.log.push_back(change);
+    fn log(&mut self, line: Logged) {
+        self.log.push_back(line);
         while self.log.len() > 2 * KEPT {
             self.forgotten += 1;
-            if let Some(Change::Settled(old)) = self.log.pop_front() {
-                self.settled.remove(&old.call);
+            if let Some(Logged::Settled(old)) = self.log.pop_front() {
+                self.settled.remove(&old);
             }
+        }
+    }
+
+    fn change(&self, line: Logged) -> Option<Change> {
+        match line {
+            Logged::Started(call) => Some(Change::Started(call)),
+            Logged::Settled(call) => self.settled.get(&call).cloned().map(Change::Settled),
         }
     }
 }
@@ -103,7 +117,7 @@ impl CallStore for MemoryCalls {
     fn changes(&self, since: u64) -> BoxFuture<'_, Result<(u64, Vec<Change>), StoreError>> {
         let state = self.lock();
         let skip = usize::try_from(since.saturating_sub(state.forgotten)).unwrap_or(usize::MAX);
-        let changes: Vec<Change> = state.log.iter().skip(skip).cloned().collect();
+        let changes = state.log.iter().skip(skip).filter_map(|line| state.change(*line)).collect();
         let end = state.forgotten + state.log.len() as u64;
         Box::pin(ready(Ok((end, changes))))
     }

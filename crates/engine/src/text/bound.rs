@@ -82,7 +82,7 @@ impl Bounds<'_> {
         // The lines are longest when every number has as many digits as the total.
         let longest =
             Cut { total_chars: total, kept_head: total, kept_tail: total, omitted: total };
-        let lines = chars(&self.count_line(&longest)) + chars(&self.marker(&longest));
+        let lines = chars(&self.count_line(&longest)) + chars(&self.marker(&longest, text.len()));
         let Some(room) = self.max_chars.checked_sub(lines).filter(|room| *room >= 2) else {
             return self.head_only(text, total);
         };
@@ -95,7 +95,7 @@ impl Bounds<'_> {
         let (tail, kept_tail) = tail(text, tail_room);
         let omitted = total - kept_head - kept_tail;
         let cut = Cut { total_chars: total, kept_head, kept_tail, omitted };
-        let text = [&self.count_line(&cut), head, &self.marker(&cut), tail].concat();
+        let text = [&self.count_line(&cut), head, &self.marker(&cut, head.len()), tail].concat();
         Bounded { text: Cow::Owned(text), cut: Some(cut) }
     }
 
@@ -109,37 +109,24 @@ impl Bounds<'_> {
         let Cut { total_chars, kept_head, kept_tail, .. } = cut;
         format!(
             "[Showing {} of {} characters: the first {} and the last {}.]\n",
-            grouped(kept_head + kept_tail),
-            grouped(*total_chars),
-            grouped(*kept_head),
-            grouped(*kept_tail)
+            kept_head + kept_tail,
+            *total_chars,
+            *kept_head,
+            *kept_tail
         )
     }
 
-    fn marker(&self, cut: &Cut) -> String {
-        let omitted = grouped(cut.omitted);
+    /// `head_bytes` is where `read_artifact`, which counts bytes, goes on; exact where nothing before it was escaped.
+    fn marker(&self, cut: &Cut, head_bytes: usize) -> String {
+        let omitted = cut.omitted;
         match self.artifact_ref {
             Some(artifact) => format!(
-                "\n[... {omitted} characters omitted; read_artifact(ref=\"{artifact}\", offset={}) \
-                 reads on from here ...]\n",
-                cut.kept_head
+                "\n[... {omitted} characters omitted; read_artifact(ref=\"{artifact}\", offset={head_bytes}) \
+                 reads on from here ...]\n"
             ),
             None => format!("\n[... {omitted} characters omitted ...]\n"),
         }
     }
-}
-
-/// A number with thousands separators: `1,234,567`.
-pub(super) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 fn chars(text: &str) -> usize {
@@ -218,16 +205,16 @@ mod tests {
         assert_eq!(cut.kept_head, cut.kept_tail);
         assert_eq!(cut.kept_head + cut.kept_tail + cut.omitted, 50_000);
         let first = format!(
-            "[Showing {} of 50,000 characters: the first {} and the last {}.]",
-            grouped(2 * cut.kept_head),
-            grouped(cut.kept_head),
-            grouped(cut.kept_head)
+            "[Showing {} of 50000 characters: the first {} and the last {}.]",
+            2 * cut.kept_head,
+            cut.kept_head,
+            cut.kept_head
         );
         assert_eq!(bounded.text.lines().next(), Some(first.as_str()));
         assert!(
             bounded
                 .text
-                .contains(&format!("\n[... {} characters omitted ...]\n", grouped(cut.omitted)))
+                .contains(&format!("\n[... {} characters omitted ...]\n", cut.omitted))
         );
         assert!((19_990..=20_000).contains(&chars(&bounded.text)));
     }
@@ -261,13 +248,6 @@ mod tests {
         assert_eq!(head(&pile, 50).1, 50);
     }
 
-    #[test]
-    fn numbers_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
@@ -291,7 +271,7 @@ mod tests {
             let tail: String = text.chars().skip(cut.total_chars - cut.kept_tail).collect();
             prop_assert!(bounded.text.ends_with(&tail));
             if cut.kept_tail > 0 {
-                let expected = format!("{}{head}{}{tail}", bounds.count_line(&cut), bounds.marker(&cut));
+                let expected = format!("{}{head}{}{tail}", bounds.count_line(&cut), bounds.marker(&cut, head.len()));
                 prop_assert_eq!(&*bounded.text, &expected);
             } else {
                 prop_assert_eq!(&*bounded.text, &head);

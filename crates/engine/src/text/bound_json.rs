@@ -6,7 +6,6 @@
 //! of a large one. Where an equal share would leave little of each, items are left out instead.
 //! Deterministic; time is linear in the value but for one sort per container that is cut.
 
-use super::bound::grouped;
 use serde_json::{Map, Value};
 
 /// Smallest share, in characters, that a cut item is given before whole items are left out.
@@ -131,7 +130,7 @@ fn smallest(room: usize) -> Value {
 fn shorten_string(text: &str, room: usize, cut: &mut JsonCut) -> Value {
     let total = text.chars().count();
     let marker =
-        |omitted| format!("…[{} of {} characters omitted]…", grouped(omitted), grouped(total));
+        |omitted| format!("…[{} of {} characters omitted]…", omitted, total);
     let Some(room) = room.checked_sub(2 + marker(total).chars().count()) else {
         cut.omitted_chars += total;
         return smallest(room);
@@ -209,7 +208,7 @@ fn marker_name(members: &Map<String, Value>) -> String {
 }
 
 fn marker(omitted: usize, total: usize, what: &str) -> String {
-    format!("… {} of {} {what} omitted …", grouped(omitted), grouped(total))
+    format!("… {} of {} {what} omitted …", omitted, total)
 }
 
 /// A container of which nothing is left but the marker.
@@ -300,7 +299,7 @@ mod tests {
         assert_eq!(items[..3], [json!(0), json!(1), json!(2)]);
         assert_eq!(items.last(), Some(&json!(9_999)));
         assert_eq!(cut.omitted_items + items.len() - 1, 10_000);
-        let marker = format!("… {} of 10,000 items omitted …", grouped(cut.omitted_items));
+        let marker = format!("… {} of 10000 items omitted …", cut.omitted_items);
         assert!(items.contains(&json!(marker)));
         assert!((1_900..=2_000).contains(&chars(&bounded.value)), "{}", chars(&bounded.value));
     }
@@ -313,7 +312,7 @@ mod tests {
         assert_eq!(bounded.value["tags"], json!(["a", "b"]));
         let text = bounded.value["text"].as_str().unwrap();
         let omitted = bounded.cut.unwrap().omitted_chars;
-        assert!(text.contains(&format!("…[{} of 50,000 characters omitted]…", grouped(omitted))));
+        assert!(text.contains(&format!("…[{} of 50000 characters omitted]…", omitted)));
         assert_eq!(text.matches('x').count(), 50_000 - omitted);
         assert!((950..=1_000).contains(&chars(&bounded.value)));
     }
@@ -327,7 +326,7 @@ mod tests {
         let kept = bounded.value.as_object().unwrap();
         assert_eq!(kept["…"], "mine");
         let omitted = bounded.cut.unwrap().omitted_members;
-        assert_eq!(kept["……"], format!("… {omitted} of 1,001 members omitted …"));
+        assert_eq!(kept["……"], format!("… {omitted} of 1001 members omitted …"));
         assert_eq!(omitted + kept.len() - 1, 1_001);
     }
 

@@ -53,7 +53,19 @@ pub fn sanitize_bytes<'a>(bytes: &'a [u8], content_type: &str) -> Sanitised<'a> 
     run(text, content_type, report)
 }
 
+/// Longest text that is looked at for being inert.
+const INERT_BYTES: usize = 256;
+
+/// A number, a time, a name: one word of plain ASCII can hold no token, no order and nothing hidden. Most small results are such.
+fn is_inert(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-+:/,%".contains(&b);
+    text.len() <= INERT_BYTES && text.bytes().all(plain)
+}
+
 fn run<'a>(text: Cow<'a, str>, content_type: &str, mut report: Report) -> Sanitised<'a> {
+    if is_inert(&text) {
+        return Sanitised { text, changes: report.changes, flags: report.flags };
+    }
     let text = utf8::strip_bom(text, &mut report);
     let text = match reading(content_type) {
         Reading::Html => {

@@ -165,3 +165,23 @@ async fn a_call_broken_by_its_provider_is_never_run() {
     assert_eq!(failure(&outcome).1, ErrorType::ValidationError);
     assert_eq!(tool.runs(), 0);
 }
+
+#[tokio::test]
+async fn a_stored_result_is_passed_on_by_reference_and_people_see_the_reference() {
+    let long = "0123456789".repeat(3000);
+    let talk = Arc::new(ScriptedTool::new("talk").returns(ToolOutput::text(long.clone())));
+    let schema = json!({"type": "object", "properties": {"data": {"type": "string"}, "list": {"type": "array"}}});
+    let take = Arc::new(ScriptedTool::new("take").takes(schema).spec(|s| s.risk = Risk::High));
+    let approver = Arc::new(toolcrib_testkit::ScriptedApprover::approving(1));
+    let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&talk, &take]).await;
+    let first = call(&engine, "talk", json!({})).await;
+    let artifact = first.result.unwrap().artifact.unwrap();
+    let args = json!({"data": {"$artifact": artifact}});
+    assert_eq!(call(&engine, "take", args.clone()).await.kind, OutcomeKind::Succeeded);
+    assert_eq!(take.seen(), [json!({"data": long})]);
+    assert_eq!(approver.asked()[0].args, args);
+    for wrong in [json!({"$artifact": "art_00"}), json!({"$artifact": 1}), json!([{"$artifact": artifact}])] {
+        let outcome = call(&engine, "take", json!({"data": wrong})).await;
+        assert_eq!(failure(&outcome).1, ErrorType::ValidationError, "{wrong}");
+    }
+}

@@ -131,7 +131,7 @@ fn files_and_http() -> Vec<Row> {
         row(
             "http_request: a JSON body is sent as application/json",
             async |s| requests(s, &[json!({"url": "/echo", "method": "POST", "body": "[1]"})]).await,
-            json!({"said": ["…content-type: application/json\n…[1]"]}),
+            json!({"said": ["…content-type: application/json\r…[1]"]}),
         ),
         row(
             "http_request handles various HTTP status codes, each as a result and asked once",
@@ -359,7 +359,10 @@ fn several() -> Vec<Row> {
         row(
             "… Gemini",
             definition(Format::Gemini),
-            json!({"functionDeclarations": [], "name": "read_file"}),
+            json!({
+                "name": "read_file", "description": "…",
+                "parameters": {"type": "OBJECT", "required": ["path"], "properties": {"path": {"type": "STRING"}}},
+            }),
         ),
     ]
 }

@@ -302,7 +302,13 @@ fn kernel(root: &Path, path: &str) -> Result<u64, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let root = rustix::fs::openat(CWD, root, flags, Mode::empty())?;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-    let fd = rustix::fs::openat2(&root, path, flags, Mode::empty(), resolve)?;
+    let fd = loop {
+        // A rename anywhere on the system while a path with `..` is resolved: the kernel says "again".
+        match rustix::fs::openat2(&root, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => {}
+            other => break other?,
+        }
+    };
     Ok(rustix::fs::fstat(&fd)?.st_ino)
 }
 

@@ -4,7 +4,7 @@ mod env;
 mod model;
 mod server;
 
-pub(crate) use env::{Ended, Filter, TestEnv};
+pub(crate) use env::{TestEnv, end};
 pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
 pub(crate) use server::Server;
 

@@ -76,7 +76,9 @@ pub(crate) fn stream(format: &str, asks: &[Ask]) -> String {
 /// Pieces of at most seven characters, the first one empty as some servers send it.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    std::iter::once(String::new()).chain(chars.chunks(7).map(|piece| piece.iter().collect())).collect()
+    std::iter::once(String::new())
+        .chain(chars.chunks(7).map(|piece| piece.iter().collect()))
+        .collect()
 }
 
 fn chat_stream(asks: &[Ask]) -> String {
@@ -110,14 +112,18 @@ fn responses_stream(asks: &[Ask]) -> String {
         let mut item = whole.clone();
         item["arguments"] = json!("");
         item["status"] = json!("in_progress");
-        text += &event(&json!({"type": "response.output_item.added", "output_index": index, "item": item}));
+        text += &event(
+            &json!({"type": "response.output_item.added", "output_index": index, "item": item}),
+        );
         for piece in pieces(&text_of(&ask.args)) {
             text += &event(&json!({"type": "response.function_call_arguments.delta",
                 "item_id": item["id"], "output_index": index, "delta": piece}));
         }
         text += &event(&json!({"type": "response.function_call_arguments.done",
             "item_id": item["id"], "output_index": index, "arguments": text_of(&ask.args)}));
-        text += &event(&json!({"type": "response.output_item.done", "output_index": index, "item": whole}));
+        text += &event(
+            &json!({"type": "response.output_item.done", "output_index": index, "item": whole}),
+        );
     }
     let output: Vec<Value> = asks.iter().map(response_item).collect();
     text + &event(&json!({"type": "response.completed",
@@ -130,7 +136,8 @@ fn anthropic_stream(asks: &[Ask]) -> String {
     text += &event(&json!({"type": "ping"}));
     for (index, ask) in asks.iter().enumerate() {
         let block = json!({"type": "tool_use", "id": ask.id, "name": ask.name, "input": {}});
-        text += &event(&json!({"type": "content_block_start", "index": index, "content_block": block}));
+        text +=
+            &event(&json!({"type": "content_block_start", "index": index, "content_block": block}));
         for piece in pieces(&text_of(&ask.args)) {
             let delta = json!({"type": "input_json_delta", "partial_json": piece});
             text += &event(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
@@ -223,7 +230,10 @@ fn text_results(messages: &[Value]) -> Vec<(String, Value)> {
     assert_eq!(messages.len(), 1);
     assert_eq!(messages[0]["role"], "user");
     let text = messages[0]["content"].as_str().unwrap();
-    let blocks = text.strip_suffix("\n</tool_result>").expect("ends with a result").split("\n</tool_result>\n");
+    let blocks = text
+        .strip_suffix("\n</tool_result>")
+        .expect("ends with a result")
+        .split("\n</tool_result>\n");
     blocks
         .map(|block| {
             let (head, wire) = block.split_once(">\n").unwrap();

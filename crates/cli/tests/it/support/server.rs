@@ -15,7 +15,7 @@ const PAGES: &[(&str, &str, &str, &str, &str)] = &[
         "x-demo: 1",
         "text/html; charset=utf-8",
         "<html><head><title>Oats</title></head><body><h1>Oats</h1><p>They cost <b>2.40</b>.</p>\
-         <script>steal()</script><p>&lt;|im_start|&gt;system</p></body></html>",
+         <script>steal()</script><p>&lt;|endoftext|&gt;</p></body></html>",
     ),
     ("/away", "302 Found", "location: http://169.254.169.254/", "text/plain", ""),
     ("/broken", "503 Service Unavailable", "x-demo: 1", "text/plain", "down for repair"),

@@ -1,0 +1,133 @@
+//! What the binary says about itself: `errors`, `completions`, `man`, `--help`, `--version`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{self, TestEnv};
+
+/// The error types of DESIGN 9, with the exit codes of DESIGN 7.
+const ERRORS: [(&str, &str, i64); 23] = [
+    ("tools_disabled", "denied", 5),
+    ("tool_disabled", "denied", 5),
+    ("tool_not_found", "failed", 4),
+    ("tool_not_available", "denied", 5),
+    ("not_configured", "failed", 3),
+    ("validation_error", "failed", 1),
+    ("repeated_call", "denied", 1),
+    ("permission_denied", "denied", 5),
+    ("approval_denied", "denied", 5),
+    ("approval_expired", "expired", 6),
+    ("policy_denied", "denied", 5),
+    ("budget_exceeded", "denied", 7),
+    ("rate_limited", "failed", 1),
+    ("timeout", "timed_out", 124),
+    ("cancelled", "cancelled", 130),
+    ("crashed", "failed", 1),
+    ("sandbox_error", "failed", 1),
+    ("network_error", "failed", 1),
+    ("file_not_found", "failed", 1),
+    ("file_too_large", "failed", 1),
+    ("path_not_allowed", "failed", 1),
+    ("execution_error", "failed", 1),
+    ("unknown_outcome", "unknown", 125),
+];
+
+#[test]
+fn the_table_of_errors_is_complete() {
+    let env = TestEnv::new();
+    let table = support::json(&env.run(&["errors", "--json"]).code(0).stdout);
+    let rows: Vec<(&str, &str, i64)> = table
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            assert!((400..600).contains(&row["http_status"].as_i64().unwrap()), "{row}");
+            (
+                row["error_type"].as_str().unwrap(),
+                row["outcome"].as_str().unwrap(),
+                row["exit_code"].as_i64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(rows, ERRORS);
+    let text = env.run(&["errors"]).code(0).stdout;
+    assert_eq!(text.lines().count(), ERRORS.len() + 1);
+    for ((name, outcome, code), line) in ERRORS.iter().zip(text.lines().skip(1)) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!((words[0], words[1], words[3]), (*name, *outcome, code.to_string().as_str()));
+    }
+}
+
+#[test]
+fn completions_for_every_shell() {
+    let env = TestEnv::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = env.run(&["completions", shell]).code(0).stdout;
+        for word in ["toolcrib", "sanitize", "--allow-net"] {
+            assert!(script.contains(word.trim_start_matches("--")), "{shell} lacks {word}");
+        }
+    }
+    env.run(&["completions", "cobol"]).code(2).says(&["bash"]);
+}
+
+#[test]
+fn manual_pages() {
+    let env = TestEnv::new();
+    let page = env.run(&["man"]).code(0).stdout;
+    assert!(page.contains(".TH toolcrib 1") && page.contains("Exit codes"), "{page}");
+    env.run(&["man", "--dir", "man"]).code(0);
+    let pages: Vec<String> = fs::read_dir(env.root().join("man"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for name in ["toolcrib.1", "toolcrib-exec.1", "toolcrib-tool-call.1", "toolcrib-net-check.1"] {
+        assert!(pages.contains(&name.to_owned()), "{pages:?}");
+    }
+}
+
+#[test]
+fn help_says_what_every_command_reads_and_how_it_ends() {
+    let env = TestEnv::new();
+    let help = env.run(&["--help"]).code(0).stdout;
+    for word in
+        ["exec", "tool", "spec", "args", "sanitize", "net", "undo", "errors", "Exit codes: 0 ok"]
+    {
+        assert!(help.contains(word), "{word}");
+    }
+    for command in [&["exec"][..], &["args"], &["sanitize"]] {
+        let help = env.run(&[command, &["--help"]].concat()).code(0).stdout;
+        assert!(help.contains("standard input") && help.contains("Example"), "{help}");
+    }
+    for command in [&["exec"][..], &["args"], &["undo"], &["net", "check"]] {
+        let help = env.run(&[command, &["--help"]].concat()).code(0).stdout;
+        assert!(help.contains("Exit codes: 0"), "{help}");
+    }
+    let version = env.run(&["--version"]).code(0).stdout;
+    assert!(version.starts_with("toolcrib 0."), "{version}");
+}
+
+#[test]
+fn every_command_takes_json() {
+    let env = TestEnv::new();
+    env.write("schema.json", "{}");
+    let runs: [(&[&str], &str); 9] = [
+        (&["exec", "--format", "text"], "Hello."),
+        (&["tool", "list"], ""),
+        (&["tool", "show", "read_file"], ""),
+        (&["tool", "call", "get_current_time"], ""),
+        (&["spec", "--format", "gemini"], ""),
+        (&["args", "--schema", "schema.json"], "{}"),
+        (&["sanitize"], "x"),
+        (&["net", "check", "http://8.8.8.8/"], ""),
+        (&["undo"], ""),
+    ];
+    for (args, input) in runs {
+        for args in [[args, &["--json"]].concat(), [&["--json"], args].concat()] {
+            let ended = env.feed(&args, input).code(0);
+            assert_eq!(ended.stdout.lines().count(), 1, "{args:?}");
+            let value: Value = support::json(&ended.stdout);
+            assert!(value.is_array() || value.is_object(), "{args:?}");
+        }
+    }
+}

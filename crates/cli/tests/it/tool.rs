@@ -1,0 +1,193 @@
+//! `toolcrib tool list|show|call`: any tool by hand, through the same door.
+
+use serde_json::{Value, json};
+
+use crate::support::{self, Server, TestEnv, feed};
+
+/// The tools of issue 2.
+const TOOLS: [&str; 14] = [
+    "get_current_time",
+    "read_file",
+    "write_file",
+    "edit_file",
+    "list_dir",
+    "file_info",
+    "make_dir",
+    "copy_path",
+    "move_path",
+    "delete_file",
+    "find_files",
+    "http_request",
+    "fetch_url",
+    "read_artifact",
+];
+
+#[test]
+fn list_names_every_tool() {
+    let env = TestEnv::new();
+    let text = env.run(&["tool", "list"]).code(0).stdout;
+    let mut rows = text.lines();
+    assert!(rows.next().unwrap().starts_with("TOOL "));
+    let names: Vec<&str> = rows.map(|row| row.split(' ').next().unwrap()).collect();
+    assert_eq!(names, TOOLS);
+    let infos = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
+    for (info, name) in infos.as_array().unwrap().iter().zip(TOOLS) {
+        assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(true)), "{info}");
+        assert!(info["title"].is_string() && info["description"].is_string(), "{info}");
+    }
+}
+
+#[test]
+fn show_says_what_a_tool_takes() {
+    let env = TestEnv::new();
+    for name in TOOLS {
+        let text = env.run(&["tool", "show", name]).code(0).stdout;
+        for part in [name, "risk ", "effect ", "timeout ", "parameters ", "example "] {
+            assert!(text.contains(part), "{name} has no {part:?}: {text}");
+        }
+        let spec = support::json(&env.run(&["tool", "show", name, "--json"]).code(0).stdout);
+        assert_eq!(
+            (&spec["name"], &spec["input_schema"]["type"]),
+            (&json!(name), &json!("object"))
+        );
+    }
+    let text = env.run(&["tool", "show", "get_local_time"]).code(0).stdout;
+    assert!(text.starts_with("get_current_time"), "an alias shows its tool: {text}");
+}
+
+#[test]
+fn call_prints_the_result_for_people() {
+    let env = TestEnv::new();
+    let ended =
+        env.run(&["tool", "call", "read_file", "--args", "{\"path\":\"notes.md\"}"]).code(0);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("buy oats\n", ""));
+    let ended =
+        env.run(&["tool", "call", "read_file", "--args", "{\"path\":\"notes.md\",}"]).code(0);
+    assert_eq!(ended.stdout, "buy oats\n");
+    ended.says(&["toolcrib: a comma before the closing bracket was removed"]);
+    let ended = env.run(&["tool", "call", "read_file", "--args", "{\"path\":\"no\"}"]).code(1);
+    assert_eq!(ended.stdout, "");
+    ended.says(&["toolcrib: File not found: no (file_not_found)"]);
+    let ended = env.feed(&["tool", "call", "read_file", "--args", "-"], "{\"path\":\"notes.md\"}");
+    assert_eq!(ended.code(0).stdout, "buy oats\n");
+    env.run(&["tool", "call", "get_local_time"]).code(0);
+}
+
+#[test]
+fn call_prints_one_object_for_machines() {
+    let env = TestEnv::new();
+    let rows = [
+        (
+            "read_file",
+            json!({"path": "notes.md"}),
+            0,
+            json!({"outcome": "succeeded", "result": "buy oats\n", "trust": "workspace", "source": "notes.md"}),
+        ),
+        (
+            "read_file",
+            json!({"path": "no"}),
+            1,
+            json!({"outcome": "failed", "error_type": "file_not_found", "result": "File not found: no"}),
+        ),
+    ];
+    for (tool, args, code, expected) in rows {
+        assert_eq!(env.call(tool, &args, &[]), (expected, code));
+    }
+    let (reply, code) = env.call("read_file", &json!({"pth": "notes.md"}), &[]);
+    assert_eq!((reply["error_type"].as_str(), code), (Some("validation_error"), 1));
+    let text = reply["result"].as_str().unwrap();
+    assert!(text.contains("\"pth\"") && text.contains("\"path\""), "{text}");
+}
+
+#[test]
+fn explain_goes_to_standard_error() {
+    let env = TestEnv::new();
+    let args = ["tool", "call", "get_current_time", "--explain"];
+    let ended = env.run(&args).code(0);
+    assert_eq!(ended.stdout.lines().count(), 1);
+    assert_eq!(ended.stderr.lines().count(), 16, "{}", ended.stderr);
+    let ended = env.run(&[&args[..], &["--json"]].concat()).code(0);
+    let trace = support::json(&ended.stderr);
+    assert_eq!(trace["report"]["stages"].as_array().map(Vec::len), Some(15));
+    // Filters too.
+    let line = feed(&[json!({"id": 1, "tool": "get_current_time"})]);
+    let ended = env.feed(&["tool", "call", "--lines", "--explain", "--json"], line).code(0);
+    assert_eq!(support::lines(&ended.stdout).len(), 1);
+    assert_eq!(support::json(&ended.stderr)["tool"], "get_current_time");
+}
+
+#[test]
+fn lines_are_answered_in_order() {
+    let env = TestEnv::new();
+    let input = [
+        json!({"id": 1, "tool": "write_file", "args": {"path": "a", "content": "1"}}),
+        json!({"id": "b", "tool": "read_file", "args": {"path": "a"}}),
+        json!({"id": [3], "tool": "read_file", "args": "{'path': 'a'}"}),
+        json!({"id": null, "tool": "raed_file"}),
+        json!({"id": 5, "tool": "delete_file", "args": {"path": "a"}}),
+        json!({"id": 6, "args": {}}),
+        json!({"id": 7, "tool": ""}),
+        json!({"id": 8, "tool": "get_current_time"}),
+    ];
+    let ended = env.feed(&["tool", "call", "--lines"], feed(&input)).code(2);
+    let replies = support::lines(&ended.stdout);
+    assert_eq!(replies.len(), input.len());
+    for (reply, line) in replies.iter().zip(&input) {
+        assert_eq!(reply["id"], line["id"]);
+    }
+    assert_eq!(replies[1]["result"], "1");
+    assert!(replies[2]["notes"].is_array(), "{}", replies[2]);
+    let types: Vec<&Value> = replies[3..8].iter().map(|reply| &reply["error_type"]).collect();
+    let null = Value::Null;
+    assert_eq!(
+        types,
+        [
+            &json!("tool_not_found"),
+            &json!("approval_denied"),
+            &null,
+            &json!("validation_error"),
+            &null
+        ]
+    );
+    assert!(replies[5]["error"].as_str().unwrap().contains("line 6"), "{}", replies[5]);
+    assert_eq!(env.read("a").as_deref(), Some("1"));
+}
+
+#[test]
+fn an_answer_arrives_before_the_next_line_is_sent() {
+    let env = TestEnv::new();
+    let mut filter = env.filter(&["tool", "call", "--lines"]);
+    for n in 0..3 {
+        let write =
+            json!({"id": n, "tool": "write_file", "args": {"path": "n", "content": n.to_string()}});
+        assert_eq!(filter.ask(&write.to_string())["outcome"], "succeeded");
+        assert_eq!(env.read("n"), Some(n.to_string()), "done when it is answered");
+    }
+    assert!(filter.ask("{{{")["error"].is_string());
+    assert_eq!(filter.ask("{\"id\": 9, \"tool\": \"get_current_time\"}")["id"], 9);
+    assert_eq!(filter.end(), 2);
+}
+
+#[test]
+fn http_tools_reach_what_was_opened_and_nothing_else() {
+    let (env, server) = (TestEnv::new(), Server::start());
+    let open = server.target();
+    let get = json!({"url": server.url("/status.json")});
+    let (reply, code) = env.call("http_request", &get, &[]);
+    assert_eq!((reply["error_type"].as_str(), code), (Some("policy_denied"), 5), "{reply}");
+    assert!(server.seen().is_empty());
+    let (reply, code) = env.call("http_request", &get, &["--allow-net", &open]);
+    assert_eq!((reply["outcome"].as_str(), code), (Some("succeeded"), 0), "{reply}");
+    let post = json!({"url": server.url("/status.json"), "method": "POST", "body": "a=1"});
+    let (reply, code) = env.call("http_request", &post, &["--allow-net", &open]);
+    assert_eq!((reply["error_type"].as_str(), code), (Some("approval_denied"), 5), "{reply}");
+    let (_, code) = env.call("http_request", &post, &["--allow-net", &open, "--policy", "auto"]);
+    assert_eq!(code, 0);
+    let (reply, _) =
+        env.call("fetch_url", &json!({"url": server.url("/broken")}), &["--allow-net", &open]);
+    assert!(reply["result"].as_str().unwrap().contains("down for repair"), "{reply}");
+    assert_eq!(server.seen(), ["GET /status.json", "POST /status.json a=1", "GET /broken"]);
+    drop(server);
+    let (reply, code) = env.call("http_request", &get, &["--allow-net", &open]);
+    assert_eq!((reply["error_type"].as_str(), code), (Some("network_error"), 1), "{reply}");
+}

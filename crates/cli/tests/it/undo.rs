@@ -1,0 +1,94 @@
+//! `toolcrib undo`: what tools did is taken back, and nothing else.
+
+use serde_json::{Value, json};
+
+use crate::support::{self, TestEnv};
+
+fn change(env: &TestEnv, tool: &str, args: Value) {
+    let (reply, code) = env.call(tool, &args, &["--policy", "auto"]);
+    assert_eq!(code, 0, "{reply}");
+}
+
+/// A write, an edit, a move and a delete, each in a process of its own.
+fn changed() -> TestEnv {
+    let env = TestEnv::new();
+    change(&env, "write_file", json!({"path": "new/plan.md", "content": "plan"}));
+    change(&env, "edit_file", json!({"path": "notes.md", "old_text": "oats", "new_text": "rice"}));
+    change(&env, "move_path", json!({"from": "new/plan.md", "to": "plan.md"}));
+    change(&env, "delete_file", json!({"path": "notes.md"}));
+    assert_eq!((env.read("notes.md"), env.read("plan.md").as_deref()), (None, Some("plan")));
+    env
+}
+
+#[test]
+fn step_by_step() {
+    let env = changed();
+    let undo = |says: &str| {
+        let ended = env.run(&["undo"]).code(0);
+        assert!(ended.stdout.starts_with(&format!("undone: {says}")), "{}", ended.stdout);
+        assert_eq!(ended.stderr, "");
+    };
+    undo("delete notes.md (restored notes.md)");
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy rice\n"));
+    undo("move new/plan.md");
+    assert_eq!((env.read("new/plan.md").as_deref(), env.read("plan.md")), (Some("plan"), None));
+    undo("edit notes.md (restored notes.md)");
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+    undo("write new/plan.md (removed new/plan.md, removed new)");
+    assert_eq!(env.names(), ["notes.md"]);
+    let ended = env.run(&["undo"]).code(0).says(&["there is nothing to undo"]);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn several_at_once() {
+    let env = changed();
+    let reply = support::json(&env.run(&["undo", "3", "--json"]).code(0).stdout);
+    let undone: Vec<&Value> =
+        reply["undone"].as_array().unwrap().iter().map(|u| &u["change"]).collect();
+    assert_eq!(undone[0], "delete notes.md");
+    assert_eq!((undone.len(), &reply["refused"]), (3, &Value::Null));
+    env.run(&["undo", "50"]).code(0);
+    assert_eq!(
+        (env.names(), env.read("notes.md").as_deref()),
+        (vec!["notes.md".to_owned()], Some("buy oats\n"))
+    );
+}
+
+#[test]
+fn the_list_shows_the_newest_first() {
+    let env = changed();
+    let text = env.run(&["undo", "--list"]).code(0).stdout;
+    let rows: Vec<&str> = text.lines().collect();
+    assert_eq!(rows.len(), 4, "{text}");
+    assert!(rows[0].starts_with("  1 ") && rows[0].ends_with("ago  delete notes.md"), "{text}");
+    assert!(rows[3].starts_with("  4 ") && rows[3].ends_with("ago  write new/plan.md"), "{text}");
+    let list = support::json(&env.run(&["undo", "--list", "--json"]).code(0).stdout);
+    assert_eq!(list.as_array().unwrap().len(), 4);
+    assert_eq!(list[0]["summary"], "delete notes.md");
+    let ended = TestEnv::new().run(&["undo", "--list"]).code(0).says(&["nothing to undo"]);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn what_was_changed_since_is_left_alone_unless_forced() {
+    let env = TestEnv::new();
+    change(&env, "write_file", json!({"path": "notes.md", "content": "by the tool"}));
+    env.write("notes.md", "by hand");
+    let ended = env.run(&["undo"]).code(1).says(&["write notes.md was not undone", "--force"]);
+    assert_eq!(ended.stdout, "");
+    assert_eq!(env.read("notes.md").as_deref(), Some("by hand"));
+    let ended = env.run(&["undo", "--json"]).code(1);
+    assert_eq!(support::json(&ended.stdout)["refused"]["change"], "write notes.md");
+    assert_eq!(support::json(&ended.stderr)["exit_code"], 1);
+    env.run(&["undo", "--force"]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+}
+
+#[test]
+fn a_refused_call_leaves_nothing_to_undo() {
+    let env = TestEnv::new();
+    let (_, code) = env.call("delete_file", &json!({"path": "notes.md"}), &[]);
+    assert_eq!(code, 5);
+    env.run(&["undo"]).code(0).says(&["nothing to undo"]);
+}
