@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_core::{
-    Answer, Batch, Call, Context, Invoker as _, ModelAbility, Origin, RunLimits, RunSpec, ToolError,
-    ViewRequest,
+    Answer, Batch, Call, Context, Invoker as _, ModelAbility, Origin, RunId, RunLimits, RunSpec,
+    ToolError, ViewRequest,
 };
+use toolcrib_engine::Engine;
 use toolcrib_providers::{self as providers, Answered, Format, HostedCall, ParseError, Reply};
 
 use crate::toolcrib::Toolcrib;
@@ -58,7 +59,9 @@ pub struct ExecReply {
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     /// The format was not given and cannot be told from the body.
-    #[error("the format of this response is not recognised; say it with --format (openai-chat, openai-responses, anthropic, gemini or text)")]
+    #[error(
+        "the format of this response is not recognised, or it is cut off before it can be; say it with --format (openai-chat, openai-responses, anthropic, gemini or text)"
+    )]
     UnknownFormat,
     /// The body cannot be read.
     #[error(transparent)]
@@ -68,10 +71,13 @@ pub enum ExecError {
     Run(ToolError),
 }
 
-pub(crate) async fn run(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result<ExecReply, ExecError> {
+pub(crate) async fn run(
+    toolcrib: &Toolcrib,
+    request: ExecRequest<'_>,
+) -> Result<ExecReply, ExecError> {
     let format = match request.format {
         Some(format) => format,
-        None => providers::detect(request.body).ok_or(ExecError::UnknownFormat)?,
+        None => providers::detect(request.body).ok_or_else(|| no_format(request.body))?,
     };
     let turn = providers::parse(format, request.body)?;
     let view = Arc::new(ViewRequest {
@@ -84,10 +90,14 @@ pub(crate) async fn run(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result
     let calls: Vec<Call> =
         turn.calls.iter().map(|call| Call::new(original(&call.name), call.args.clone())).collect();
     let engine = toolcrib.engine();
-    let run = engine.open_run(RunSpec { parent: None, limits: request.limits }).map_err(ExecError::Run)?;
-    let batch = Batch { run: Some(run), origin: request.origin, context: request.context, view, calls };
+    let run = engine
+        .open_run(RunSpec { parent: None, limits: request.limits })
+        .map_err(ExecError::Run)?;
+    let batch =
+        Batch { run: Some(run), origin: request.origin, context: request.context, view, calls };
+    let open = OpenRun { engine, run };
     let answers = engine.invoke(batch).await;
-    engine.close_run(run);
+    drop(open);
     let replies: Vec<Reply<'_>> = answers
         .iter()
         .enumerate()
@@ -109,6 +119,28 @@ pub(crate) async fn run(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result
         notes: turn.notes,
         complete: turn.complete,
     })
+}
+
+/// A run that is closed whatever happens to whoever waits for it.
+struct OpenRun<'a> {
+    engine: &'a Engine,
+    run: RunId,
+}
+
+impl Drop for OpenRun<'_> {
+    fn drop(&mut self) {
+        self.engine.close_run(self.run);
+    }
+}
+
+/// What is no answer in any format is told as what it is.
+fn no_format(body: &[u8]) -> ExecError {
+    match providers::parse(Format::OpenAiChat, body) {
+        Err(
+            error @ (ParseError::Empty | ParseError::Html { .. } | ParseError::Provider { .. }),
+        ) => error.into(),
+        _ => ExecError::UnknownFormat,
+    }
 }
 
 fn answered(answer: &Answer) -> Answered<'_> {

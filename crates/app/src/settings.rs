@@ -13,7 +13,7 @@ pub struct Settings {
     pub state: PathBuf,
     /// Targets that HTTP tools may reach although they are not public: `host:port`, `address:port`, `network/bits[:port]`.
     pub allow_net: Vec<String>,
-    /// Fixed answers of name resolution, `HOST=ADDR[,ADDR]`; names that are not among them are looked up.
+    /// Fixed answers of name resolution, `HOST=ADDR[,ADDR]`; where there are any, nothing else is looked up.
     pub resolve: Vec<String>,
     /// Presets, per-tool overrides, limits.
     pub engine: EngineSettings,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::Builtins;
+use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::{
     Answer, Approver, ArtifactStore, Batch, Call, Catalog, Gate, Guard, Invoker as _, Observer,
     Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec, ViewRequest, canonical,
@@ -57,11 +57,10 @@ impl Toolcrib {
         self.catalog().infos()
     }
 
-    /// The definition of a tool that is in the default view.
+    /// The definition of a tool, whether it is switched on or not.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
-        let view = self.catalog().view(&Arc::default());
-        view.find(name).map(|entry| Arc::clone(entry.spec()))
+        self.engine.spec(name)
     }
 
     /// What to put into a provider's request so that its model can call what is in this view.

@@ -8,13 +8,14 @@ use toolcrib_engine::args::{Limits, Schema, decode};
 use crate::clock::cpu_nanos;
 use crate::table::Table;
 
-pub fn run(table: &mut Table) {
+pub(crate) fn run(table: &mut Table) {
     let schema = Schema::check(&json!({
         "type": "object",
         "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}, "name": {"type": "string"}}}}}
     }))
     .expect("a schema");
-    let rows: Vec<Value> = (0..2000).map(|n| json!({"n": n, "name": "a row with some text in it"})).collect();
+    let rows: Vec<Value> =
+        (0..2000).map(|n| json!({"n": n, "name": "a row with some text in it"})).collect();
     let valid = json!({"rows": rows}).to_string();
     let broken = valid.replace("}]", ",},]").replace("\"n\":", "n:");
     let floor = cpu_nanos(9, 20, || drop(black_box(serde_json::from_str::<Value>(&valid))));

@@ -12,8 +12,12 @@ use crate::table::Table;
 
 const NAP: Duration = Duration::from_millis(10);
 
-pub fn run(table: &mut Table) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+pub(crate) fn run(table: &mut Table) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let (door, bare) = runtime.block_on(async {
         let tool = Arc::new(ScriptedTool::new("nap").does(|_, _| {
             Box::pin(async {
@@ -30,7 +34,8 @@ pub fn run(table: &mut Table) {
             (0..16).for_each(|_| drop(naps.spawn(tokio::time::sleep(NAP))));
             naps.join_all().await;
             bare.push(begun.elapsed());
-            let calls = (0..16).map(|n| Call::new("nap", json!({"n": n, "round": round}))).collect();
+            let calls =
+                (0..16).map(|n| Call::new("nap", json!({"n": n, "round": round}))).collect();
             let begun = Instant::now();
             let answers = engine.invoke(Batch::new(Origin::Model, calls)).await;
             door.push(begun.elapsed());
@@ -42,5 +47,10 @@ pub fn run(table: &mut Table) {
         times.sort();
         times[times.len() / 2].as_secs_f64()
     };
-    table.at_most("batch: 16 parallel calls of 10 ms against 16 joined sleeps", median(door) / median(bare), "x", 1.05);
+    table.at_most(
+        "batch: 16 parallel calls of 10 ms against 16 joined sleeps",
+        median(door) / median(bare),
+        "x",
+        1.05,
+    );
 }

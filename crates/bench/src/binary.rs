@@ -5,8 +5,11 @@ use std::process::{Command, Stdio};
 use crate::clock::wall_ms;
 use crate::table::Table;
 
-pub fn run(table: &mut Table) {
-    let Some(binary) = std::env::current_exe().ok().map(|path| path.with_file_name("toolcrib")) else { return };
+pub(crate) fn run(table: &mut Table) {
+    let Some(binary) = std::env::current_exe().ok().map(|path| path.with_file_name("toolcrib"))
+    else {
+        return;
+    };
     if !binary.exists() {
         table.figure("binary: not built beside this program", f64::NAN, "");
         return;
@@ -31,7 +34,12 @@ pub fn run(table: &mut Table) {
         let ms = wall_ms(41, || spawn(&binary, words));
         table.at_most(format!("binary: cold start to a finished {what}"), ms, "ms", 8.0);
     }
-    table.at_most("binary: peak memory of one tool call", peak_mb(&binary, folder.path()), "MB", 20.0);
+    table.at_most(
+        "binary: peak memory of one tool call",
+        peak_mb(&binary, folder.path()),
+        "MB",
+        20.0,
+    );
 }
 
 /// Peak resident memory of a run, from the kernel's own count for children.
@@ -44,6 +52,7 @@ fn peak_mb(binary: &std::path::Path, folder: &std::path::Path) -> f64 {
         .current_dir(folder)
         .env("TOOLCRIB_HOME", folder.join("home"))
         .output();
-    let text = output.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
+    let text =
+        output.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
     text.trim().parse::<f64>().unwrap_or(f64::NAN) / 1024.0
 }

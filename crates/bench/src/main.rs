@@ -1,5 +1,9 @@
 //! The benchmarks of `cargo xtask bench`: ratios against a named floor measured in the same run, never a bare time as a verdict.
-#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for developers that prints a table and stops at the first surprise")]
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a program for developers that prints a table and stops at the first surprise"
+)]
 
 mod args;
 mod batch;
@@ -14,7 +18,8 @@ mod text;
 use table::Table;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let json = std::env::args().any(|word| word == "--json");
     let mut table = Table::default();
     for (name, run) in [

@@ -13,18 +13,24 @@ struct Row {
 
 /// What was measured.
 #[derive(Default)]
-pub struct Table {
+pub(crate) struct Table {
     rows: Vec<Row>,
 }
 
 impl Table {
     /// A figure without a goal.
-    pub fn figure(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
+    pub(crate) fn figure(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
         self.rows.push(Row { what: what.into(), value, unit, goal: None, met: None });
     }
 
     /// A figure that should not be above `most`.
-    pub fn at_most(&mut self, what: impl Into<String>, value: f64, unit: &'static str, most: f64) {
+    pub(crate) fn at_most(
+        &mut self,
+        what: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+        most: f64,
+    ) {
         self.rows.push(Row {
             what: what.into(),
             value,
@@ -34,11 +40,11 @@ impl Table {
         });
     }
 
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         serde_json::to_string(&self.rows).unwrap_or_default()
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
             let verdict = match row.met {
@@ -47,7 +53,8 @@ impl Table {
                 None => "    ",
             };
             let goal = row.goal.as_deref().unwrap_or("");
-            text += &format!("{verdict} {:<66} {:>12.3} {:<6} {goal}\n", row.what, row.value, row.unit);
+            text +=
+                &format!("{verdict} {:<66} {:>12.3} {:<6} {goal}\n", row.what, row.value, row.unit);
         }
         text
     }

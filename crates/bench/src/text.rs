@@ -7,8 +7,10 @@ use toolcrib_engine::text::{bound, sanitize};
 use crate::clock::cpu_nanos;
 use crate::table::Table;
 
-pub fn run(table: &mut Table) {
-    let ascii = "A line of an ordinary log file, 2026-11-21T10:00:00Z level=info msg=ok <a@b> [x]\n".repeat(12_000);
+pub(crate) fn run(table: &mut Table) {
+    let ascii =
+        "A line of an ordinary log file, 2026-11-21T10:00:00Z level=info msg=ok <a@b> [x]\n"
+            .repeat(12_000);
     let mixed = "Grüße aus Köln, 你好世界, नमस्ते, שלום 👩‍👩‍👧 und ein Satz.\n".repeat(12_000);
     let json = format!("[{}]", vec![r#"{"name":"a row","n":12345,"ok":true}"#; 25_000].join(","));
     let hostile = "text <|im_start|> \u{200b} [INST] \u{1b}[2J more\n".repeat(20_000);

@@ -81,11 +81,16 @@ fn card(request: &ApprovalRequest) -> String {
     let card = format!(
         "\n{} wants to run: {}\n  risk: {risk}\n  why asked: {}\n  arguments: {:#}\n",
         request.tool,
-        request.summary,
-        reasons.join("; "),
+        one_line(&request.summary),
+        one_line(&reasons.join("; ")),
         request.args,
     );
     toolcrib_app::text::sanitize(&card, "text/plain").text.into_owned()
+}
+
+/// A path with line breaks in it must not write lines of the card.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}'], " ")
 }
 
 #[cfg(test)]

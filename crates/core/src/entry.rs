@@ -88,26 +88,46 @@ pub trait Source: Send + Sync {
     /// Its id: `builtin`, `workspace`, the server's name.
     fn id(&self) -> &str;
 
+    /// Whether what it says of its tools comes from elsewhere: a server, a paired app, a folder. Such tools may say that a call is more
+    /// than they declared, never less, and are never innate. Unless a source says otherwise, it is remote.
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     /// Its entries now.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>>;
 }
 
-/// A source whose entries are known beforehand.
+/// A source whose entries are code of this process, known beforehand.
 pub struct FixedSource {
     id: String,
+    remote: bool,
     entries: Vec<Entry>,
 }
 
 impl FixedSource {
     /// A source with these entries.
     pub fn new(id: impl Into<String>, entries: Vec<Entry>) -> Self {
-        Self { id: id.into(), entries }
+        Self { id: id.into(), remote: false, entries }
+    }
+}
+
+impl FixedSource {
+    /// The same as if it were remote.
+    #[must_use]
+    pub fn remote(mut self) -> Self {
+        self.remote = true;
+        self
     }
 }
 
 impl Source for FixedSource {
     fn id(&self) -> &str {
         &self.id
+    }
+
+    fn is_remote(&self) -> bool {
+        self.remote
     }
 
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::ReasonKind;
 use crate::id::{GrantId, RunId};
+use crate::spec::Risk;
 
 /// How long an approval holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -33,6 +34,8 @@ pub struct Grant {
     pub definition_hash: String,
     /// Reasons it answers.
     pub reasons: Vec<ReasonKind>,
+    /// The highest risk it answers for: what was shown when it was given.
+    pub risk: Risk,
     /// How long it holds.
     pub scope: GrantScope,
     /// The run, for [`GrantScope::Run`].
@@ -56,6 +59,8 @@ pub struct GrantQuery<'a> {
     pub operation: &'a str,
     /// Hash of the tool's definition now.
     pub definition_hash: &'a str,
+    /// Assessed risk of the call.
+    pub risk: Risk,
     /// Run of the call.
     pub run: Option<RunId>,
     /// Conversation of the call; empty = none.
@@ -81,6 +86,7 @@ impl Grant {
             && self.owner == query.owner
             && self.operation == query.operation
             && self.definition_hash == query.definition_hash
+            && query.risk <= self.risk
             && self.reasons.contains(&reason)
             && self.expires_at.is_none_or(|end| query.now_ms < end)
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::BoxFuture;
 use crate::call::{Context, Origin};
 use crate::error::ErrorType;
-use crate::id::{CallId, RunId};
+use crate::id::{ApprovalId, CallId, RunId};
 
 /// What a guard says.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +97,10 @@ pub struct Event {
     pub error_type: Option<ErrorType>,
     /// What went wrong, in words.
     pub error: Option<String>,
+    /// The question, when a person is asked or has decided.
+    pub approval: Option<ApprovalId>,
+    /// Who decided.
+    pub decided_by: Option<String>,
     /// How long the attempt took.
     pub duration: Duration,
 }

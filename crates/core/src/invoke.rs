@@ -76,12 +76,13 @@ pub trait Invoker: Send + Sync {
     /// Runs a batch: one answer per call, in the order of the calls.
     fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>>;
 
-    /// Decides about a waiting call and goes on with it. A second decision gets the first one back as the error.
+    /// Decides about a waiting call and goes on with it; `None` = it waits in another task of this process and goes on there. A second
+    /// decision gets the first one back as the error. The time of the decision is set by whoever stores it.
     fn decide(
         &self,
         approval: ApprovalId,
         decision: DecisionRecord,
-    ) -> BoxFuture<'_, Result<Answer, DecideError>>;
+    ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>>;
 
     /// Opens a run with its budgets.
     ///

@@ -228,7 +228,10 @@ impl Outcome {
     /// The failure's type, if it failed.
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorType> {
-        self.result.as_ref().err().map(|e| e.error_type)
+        match &self.result {
+            Ok(result) => result.is_error.then_some(ErrorType::ExecutionError),
+            Err(error) => Some(error.error_type),
+        }
     }
 
     /// Whether the provider should be told that this is an error.

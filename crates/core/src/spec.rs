@@ -1,5 +1,6 @@
 //! What a tool is: data only.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -160,11 +161,11 @@ pub struct ToolSpec {
     pub title: String,
     /// What the tool does: one or two sentences, for models, discovery and people.
     pub description: String,
-    /// JSON Schema 2020-12 of the arguments; an object.
-    pub input_schema: Value,
+    /// JSON Schema 2020-12 of the arguments; an object. Shared, because the registry keeps it too.
+    pub input_schema: Arc<Value>,
     /// JSON Schema of the structured result, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Arc<Value>>,
     /// Other names that mean this tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
@@ -219,7 +220,7 @@ impl ToolSpec {
             title: title_of(name.as_str()),
             name,
             description: description.into(),
-            input_schema,
+            input_schema: Arc::new(input_schema),
             output_schema: None,
             aliases: Vec::new(),
             parameter_aliases: Vec::new(),
@@ -268,8 +269,8 @@ pub struct Assessment {
     pub reach: Reach,
     /// Permissions that this call needs, beyond the declared ones.
     pub permissions: Vec<Permission>,
-    /// What is locked while it runs: a file, an account, a session.
-    pub concurrency: Option<(String, Access)>,
+    /// What is locked while it runs: files, an account, a session.
+    pub concurrency: Vec<(String, Access)>,
     /// One line for the person who is asked, such as "delete notes.md".
     pub summary: Option<String>,
 }
@@ -284,15 +285,15 @@ impl Assessment {
             effect: spec.effect,
             reach: spec.reach,
             permissions: Vec::new(),
-            concurrency: None,
+            concurrency: Vec::new(),
             summary: None,
         }
     }
 
-    /// The same with a lock.
+    /// The same with one more lock.
     #[must_use]
     pub fn locking(mut self, key: impl Into<String>, access: Access) -> Self {
-        self.concurrency = Some((key.into(), access));
+        self.concurrency.push((key.into(), access));
         self
     }
 

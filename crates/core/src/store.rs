@@ -62,10 +62,10 @@ pub struct CallRecord {
     pub call: CallId,
     /// Its run.
     pub run: Option<RunId>,
-    /// Name as it was asked for.
-    pub asked: String,
     /// Canonical name, when it was found.
     pub tool: Option<ToolName>,
+    /// Name as it was asked for, when it is not the canonical one.
+    pub asked: Option<String>,
     /// How it ended.
     pub outcome: OutcomeKind,
     /// Why, when it failed.
@@ -117,16 +117,16 @@ pub struct Waiting {
     pub batch: Batch,
 }
 
+/// A question with its decision, if there is one.
+pub type Question = (Waiting, Option<DecisionRecord>);
+
 /// Questions to people.
 pub trait ApprovalStore: Send + Sync {
     /// Stores a question, before it is shown to anybody.
     fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// A question with its decision.
-    fn get(
-        &self,
-        id: ApprovalId,
-    ) -> BoxFuture<'_, Result<Option<(Waiting, Option<DecisionRecord>)>, StoreError>>;
+    fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<Question>, StoreError>>;
 
     /// Decides once: the first decision wins, a later one is answered with the first.
     fn decide(

@@ -1,5 +1,6 @@
 //! A batch: stages 0 to 8 in the order of the calls, the rest side by side, the answers in order again.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use futures_util::{FutureExt as _, poll};
@@ -17,21 +18,18 @@ use crate::stage::approve::Resumed;
 use crate::stage::repeat::{self, BatchVerdict};
 
 pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Answer> {
-    let run = match batch.run.map(|id| engine.runs.get(id).ok_or(id)) {
-        None => None,
-        Some(Ok(run)) => Some(run),
-        Some(Err(id)) => {
-            let error = not_open(id);
-            return batch.calls.into_iter().map(|call| refused(call, error.clone())).collect();
-        }
-    };
+    let run = batch.run.and_then(|id| engine.runs.get(id));
+    let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
     let scope = scope(&engine, origin, context, view, run, calls.len());
     let mut flights: Vec<(Box<InFlight>, Result<(), Stop>)> = calls
         .into_iter()
         .map(|call| {
             let mut flight = Box::new(InFlight::new(Arc::clone(&scope), call, None));
-            let end = pipeline::read(&mut flight);
+            let end = match &closed {
+                Some(error) => Err(Stop::Fail(error.clone())),
+                None => pipeline::read(&mut flight),
+            };
             (flight, end)
         })
         .collect();
@@ -40,6 +38,10 @@ pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Answer> {
         if end.is_ok() {
             flight.restamp();
             *end = pipeline::judge(flight, &verdict).await;
+        } else if verdict.repeats()
+            && let Err(stop) = pipeline::refuse_repeated(flight, &verdict)
+        {
+            *end = Err(stop);
         }
     }
     if flights.len() == 1
@@ -53,9 +55,15 @@ pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Answer> {
 /// Goes on with a call that somebody decided about: it enters again at stage 0.
 pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -> Option<Answer> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
+    let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
     let call = calls.into_iter().next()?;
     let scope = scope(&engine, origin, context, view, run, 1);
+    if let Some(error) = closed {
+        // Outside its run it would run without budget, and nobody could stop it.
+        let flight = Box::new(InFlight::new(scope, call, None));
+        return Some(pipeline::finish(flight, Err(Stop::Fail(error))).await);
+    }
     Some(again(scope, call, Box::new(resumed)).await)
 }
 
@@ -66,7 +74,7 @@ async fn again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> Answer {
         end = pipeline::judge(&mut flight, &BatchVerdict::default()).await;
     }
     if end.is_ok() {
-        end = pipeline::carry_out(&mut flight).await;
+        end = carry_out(&mut flight).await;
     }
     pipeline::finish(flight, end).await
 }
@@ -91,7 +99,7 @@ async fn complete(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
         return pipeline::finish(flight, end).await;
     }
     flight.restamp();
-    match pipeline::carry_out(&mut flight).await {
+    match carry_out(&mut flight).await {
         Err(Stop::Again(resumed)) => {
             // The person's arguments replace the model's: the same call enters again at stage 0.
             flight.answered = true;
@@ -102,6 +110,15 @@ async fn complete(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
         }
         end => pipeline::finish(flight, end).await,
     }
+}
+
+/// Tools are caught where they run; what breaks here is ours, and even that must not take the caller with it.
+async fn carry_out(flight: &mut InFlight) -> Result<(), Stop> {
+    let caught = AssertUnwindSafe(pipeline::carry_out(flight)).catch_unwind().await;
+    caught.unwrap_or_else(|_| {
+        let text = "The call was interrupted by a fault of the engine. Whether it took effect is unknown: check before you call it again.";
+        Err(Stop::Fail(ToolError::new(ErrorType::UnknownOutcome, text)))
+    })
 }
 
 async fn side_by_side(flights: Vec<(Box<InFlight>, Result<(), Stop>)>) -> Vec<Answer> {
@@ -136,13 +153,12 @@ async fn side_by_side(flights: Vec<(Box<InFlight>, Result<(), Stop>)>) -> Vec<An
         .collect()
 }
 
-/// Takes a place in the queue of the concurrency key now, so that calls of one batch hold it in the order of the batch.
+/// Takes a place in the queues of the concurrency keys now, so that calls of one batch hold it in the order of the batch.
 async fn queue_up(flight: &mut InFlight) {
-    let Some((key, access)) = flight.assessment.as_ref().and_then(|a| a.concurrency.clone()) else {
-        return;
-    };
+    let keys = flight.assessment.as_mut().map(|a| std::mem::take(&mut a.concurrency));
+    let Some(keys) = keys.filter(|keys| !keys.is_empty()) else { return };
     let engine = Arc::clone(flight.engine());
-    let mut place = async move { engine.locks.acquire(&key, access).await }.boxed();
+    let mut place = async move { engine.locks.acquire_all(keys).await }.boxed();
     match poll!(place.as_mut()) {
         std::task::Poll::Ready(held) => flight.held = Some(held),
         std::task::Poll::Pending => flight.queued = Some(Mutex::new(place)),

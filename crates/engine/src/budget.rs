@@ -85,6 +85,16 @@ impl Budget {
         result
     }
 
+    /// Tool time that is left on this run and its parents; `None` = nobody limits it.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.chain()
+            .filter_map(|b| {
+                let used = Duration::from_nanos(b.nanos.load(Ordering::Acquire));
+                Some(b.limits.time?.saturating_sub(used))
+            })
+            .min()
+    }
+
     pub(crate) fn usage(&self) -> RunUsage {
         RunUsage {
             calls: self.calls.load(Ordering::Acquire),

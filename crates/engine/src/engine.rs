@@ -7,7 +7,7 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture, CallStore,
     CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker, Observer,
-    Permissions, RunId, RunSpec, RunUsage, SystemClock, Tier, ToolError,
+    Permissions, RunId, RunSpec, RunUsage, SystemClock, Tier, ToolError, ToolSpec,
 };
 
 use crate::batch;
@@ -17,10 +17,12 @@ use crate::locks::Locks;
 use crate::observers::Observers;
 use crate::registry::Registry;
 use crate::run::{Runs, not_open};
+use crate::secrets::Secrets;
 use crate::settings::EngineSettings;
 use crate::stage::{approve, budget};
 use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
 use crate::streams::ArtifactStreams;
+use crate::waiting::WaitingCalls;
 
 /// What all calls share.
 pub(crate) struct Inner {
@@ -28,6 +30,7 @@ pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) runs: Runs,
     pub(crate) locks: Locks,
+    pub(crate) waiting: WaitingCalls,
     pub(crate) gates: Vec<Arc<dyn Gate>>,
     pub(crate) guards: Vec<Arc<dyn Guard>>,
     pub(crate) observers: Observers,
@@ -40,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shutdown: CancellationToken,
     /// Values that are masked in every result.
-    pub(crate) secrets: Vec<String>,
+    pub(crate) secrets: Secrets,
     epoch: AtomicU64,
     received: AtomicU64,
 }
@@ -157,19 +160,15 @@ impl EngineBuilder {
         let settings = Arc::new(self.settings);
         let permission: Arc<dyn Gate> = Arc::new(PermissionGate::new(self.permissions));
         let gates = std::iter::once(permission).chain(self.gates).collect();
-        let secrets = settings
-            .tools
-            .values()
-            .flat_map(|tool| tool.config.values())
-            .filter(|value| value.len() >= MASKED_FROM)
-            .cloned()
-            .collect();
+        let secrets = Secrets::new(settings.tools.values().flat_map(|tool| tool.config.values()));
+        let settings_chars = settings.result_chars;
         Engine {
             inner: Arc::new(Inner {
                 registry: Registry::new(Arc::clone(&settings)),
                 settings,
                 runs: Runs::default(),
                 locks: Locks::default(),
+                waiting: WaitingCalls::default(),
                 gates,
                 guards: self.guards,
                 observers: Observers::new(self.observers),
@@ -177,7 +176,12 @@ impl EngineBuilder {
                 calls: self.calls,
                 approvals: self.approvals,
                 grants: self.grants,
-                streams: Arc::new(ArtifactStreams { artifacts: Arc::clone(&self.artifacts) }),
+                streams: Arc::new(ArtifactStreams {
+                    artifacts: Arc::clone(&self.artifacts),
+                    secrets: secrets.clone(),
+                    // The counts and the marker around them need their room too.
+                    chars: settings_chars.saturating_sub(LINES_CHARS),
+                }),
                 artifacts: self.artifacts,
                 clock: self.clock,
                 shutdown: CancellationToken::new(),
@@ -189,8 +193,8 @@ impl EngineBuilder {
     }
 }
 
-/// Shorter configuration values cannot be masked without damage to honest text (reliability research, 4.3: 8 characters).
-const MASKED_FROM: usize = 8;
+/// Characters of the lines around the two ends of a stream.
+const LINES_CHARS: usize = 600;
 
 impl Engine {
     /// Sets an engine up.
@@ -205,10 +209,20 @@ impl Engine {
         &self.inner.registry
     }
 
+    /// The definition of a tool, whether it is switched on or not, by name or alias.
+    #[must_use]
+    pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
+        self.inner.registry.read().look_up(name).map(|tool| Arc::clone(tool.spec()))
+    }
+
     /// Switches a source on or off; its calls end with `tools_disabled`.
     pub fn set_source_enabled(&self, source: &str, enabled: bool) {
         self.inner.registry.change(|state| {
-            if enabled { state.sources_off.remove(source) } else { state.sources_off.insert(source.to_owned()) }
+            if enabled {
+                state.sources_off.remove(source)
+            } else {
+                state.sources_off.insert(source.to_owned())
+            }
         });
     }
 
@@ -222,7 +236,11 @@ impl Engine {
     /// Switches a feature, the master of the tools it controls, on or off.
     pub fn set_feature_enabled(&self, feature: &str, enabled: bool) {
         self.inner.registry.change(|state| {
-            if enabled { state.features_off.remove(feature) } else { state.features_off.insert(feature.to_owned()) }
+            if enabled {
+                state.features_off.remove(feature)
+            } else {
+                state.features_off.insert(feature.to_owned())
+            }
         });
     }
 
@@ -272,7 +290,7 @@ impl Engine {
         self.inner.observers.lost()
     }
 
-    /// Stops every call outside a run.
+    /// Stops every call and every run.
     pub fn shut_down(&self) {
         self.inner.shutdown.cancel();
     }
@@ -287,12 +305,12 @@ impl Invoker for Engine {
         &self,
         approval: ApprovalId,
         decision: DecisionRecord,
-    ) -> BoxFuture<'_, Result<Answer, DecideError>> {
+    ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
         Box::pin(approve::decide(Arc::clone(&self.inner), approval, decision))
     }
 
     fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {
-        self.inner.runs.open(spec)
+        self.inner.runs.open(spec, &self.inner.shutdown)
     }
 
     fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError> {

@@ -8,9 +8,10 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use toolcrib_core::{
-    ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallId, CallRecord, CancellationToken,
-    Context, ErrorType, Event, EventKind, ModelResult, Origin, Outcome, OutcomeKind, RawArgs,
-    Report, Stage, StageRecord, StageVerdict, ToolError, ToolOutput, ViewRequest,
+    ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallId, CallRecord,
+    CancellationToken, Context, ErrorType, Event, EventKind, ModelResult, Origin, Outcome,
+    OutcomeKind, RawArgs, Report, Stage, StageRecord, StageVerdict, ToolError, ToolOutput,
+    ViewRequest,
 };
 
 use crate::budget::Reservation;
@@ -18,7 +19,8 @@ use crate::engine::Inner;
 use crate::locks::Held;
 use crate::registry::Registered;
 use crate::run::Run;
-use crate::stage::approve::Resumed;
+use crate::stage::approve::{self, Resumed};
+use crate::stage::shape;
 use crate::view::Seen;
 
 /// What the calls of one batch share.
@@ -91,22 +93,29 @@ pub(crate) struct InFlight {
     pub(crate) args: Arc<Value>,
     /// The same with references in place of what they stand for; `None` = there are none.
     pub(crate) referring: Option<Value>,
+    /// Hash of arguments that could not be read, in a run.
+    pub(crate) unread: Option<u64>,
     pub(crate) notes: Vec<String>,
     pub(crate) assessment: Option<Assessment>,
     pub(crate) asks: Vec<AskReason>,
     pub(crate) reservation: Option<Reservation>,
     pub(crate) approved_by: Option<String>,
-    /// A place in the queue for the concurrency key, taken in the order of the batch.
-    pub(crate) queued: Option<Mutex<BoxFuture<'static, Held>>>,
-    pub(crate) held: Option<Held>,
+    /// The question that is open while a person is waited for.
+    pub(crate) question: Option<ApprovalId>,
+    /// A place in the queues for the concurrency keys, taken in the order of the batch.
+    pub(crate) queued: Option<Mutex<BoxFuture<'static, Vec<Held>>>>,
+    pub(crate) held: Option<Vec<Held>>,
     pub(crate) permits: Vec<OwnedSemaphorePermit>,
     pub(crate) cancel: CancellationToken,
     pub(crate) started: bool,
     pub(crate) attempts: u32,
     pub(crate) run_time: Duration,
+    /// When the attempt that runs now began.
+    pub(crate) begun: Option<Instant>,
     pub(crate) output: Option<ToolOutput>,
     pub(crate) shaped: Option<ModelResult>,
     pub(crate) answered: bool,
+    succeeded: bool,
     trace: Vec<StageRecord>,
     stamp: Instant,
 }
@@ -123,11 +132,13 @@ impl InFlight {
             tool: None,
             args: Arc::default(),
             referring: None,
+            unread: None,
             notes: Vec::new(),
             assessment: None,
             asks: Vec::new(),
             reservation: None,
             approved_by: None,
+            question: None,
             queued: None,
             held: None,
             permits: Vec::new(),
@@ -135,9 +146,11 @@ impl InFlight {
             started: false,
             attempts: 0,
             run_time: Duration::ZERO,
+            begun: None,
             output: None,
             shaped: None,
             answered: false,
+            succeeded: false,
             trace: Vec::with_capacity(Stage::ALL.len()),
             stamp: Instant::now(),
         }
@@ -149,7 +162,9 @@ impl InFlight {
 
     /// The tool; stages after 2 run only for calls that have one.
     pub(crate) fn tool(&self) -> Result<&Arc<Registered>, Stop> {
-        self.tool.as_ref().ok_or_else(|| Stop::Fail(ToolError::execution("stage order broken: no tool")))
+        self.tool
+            .as_ref()
+            .ok_or_else(|| Stop::Fail(ToolError::execution("stage order broken: no tool")))
     }
 
     /// What the call means; stages after 6 run only for calls that were assessed.
@@ -157,6 +172,12 @@ impl InFlight {
         self.assessment
             .as_ref()
             .ok_or_else(|| Stop::Fail(ToolError::execution("stage order broken: not assessed")))
+    }
+
+    /// The name as it was asked for, when it is not the canonical one.
+    fn alias(&self) -> Option<&str> {
+        let name = self.tool.as_ref().map(|tool| tool.spec().name.as_str());
+        (name != Some(self.asked.as_str())).then_some(&self.asked)
     }
 
     /// The arguments as people see them and hashes cover them: references stay references.
@@ -172,12 +193,11 @@ impl InFlight {
 
     /// Writes the stage's line of the trace.
     pub(crate) fn record(&mut self, stage: Stage, step: Step) -> Result<(), Stop> {
-        let now = Instant::now();
-        let nanos = now.duration_since(self.stamp).as_nanos() as u64;
-        self.stamp = now;
+        let nanos = self.lap(&step);
         let (verdict, note, result) = match step {
             Ok(Passed(verdict, note)) => (verdict, note, Ok(())),
             Err(Stop::Fail(error)) => {
+                let error = shape::error(self, error);
                 let note = Cow::Owned(format!("{}: {}", error.error_type, error.message));
                 (StageVerdict::Stopped, note, Err(Stop::Fail(error)))
             }
@@ -193,6 +213,17 @@ impl InFlight {
         result
     }
 
+    /// Time since the stage before. Finding out that a stage has nothing to do takes less than reading the clock, so that is not timed.
+    fn lap(&mut self, step: &Step) -> u64 {
+        if matches!(step, Ok(Passed(StageVerdict::Skipped, _))) {
+            return 0;
+        }
+        let now = Instant::now();
+        let nanos = now.duration_since(self.stamp).as_nanos() as u64;
+        self.stamp = now;
+        nanos
+    }
+
     /// Time since the last stage does not belong to the next one.
     pub(crate) fn restamp(&mut self) {
         self.stamp = Instant::now();
@@ -204,13 +235,20 @@ impl InFlight {
                 kind,
                 call: self.call,
                 run: self.scope.run.as_ref().map(|run| run.id),
-                tool: self.tool.as_ref().map_or(&*self.asked, |t| t.spec().name.as_str()).to_owned(),
-                args: (!self.args.is_null()).then(|| Arc::clone(&self.args)),
+                tool: self
+                    .tool
+                    .as_ref()
+                    .map_or(&*self.asked, |t| t.spec().name.as_str())
+                    .to_owned(),
+                args: (!self.args.is_null())
+                    .then(|| Arc::new(self.engine().secrets.mask_data(self.shown_args()))),
                 context: Arc::clone(&self.scope.context),
                 attempt: self.attempts,
                 result: None,
                 error_type: None,
                 error: None,
+                approval: None,
+                decided_by: None,
                 duration: self.run_time,
             };
             fill(&mut event);
@@ -219,11 +257,15 @@ impl InFlight {
     }
 
     /// The record that the store keeps of the end.
-    pub(crate) fn call_record(&self, kind: OutcomeKind, error_type: Option<ErrorType>) -> CallRecord {
+    pub(crate) fn call_record(
+        &self,
+        kind: OutcomeKind,
+        error_type: Option<ErrorType>,
+    ) -> CallRecord {
         CallRecord {
             call: self.call,
             run: self.scope.run.as_ref().map(|run| run.id),
-            asked: self.asked.clone(),
+            asked: self.alias().map(str::to_owned),
             tool: self.tool.as_ref().map(|tool| tool.spec().name.clone()),
             outcome: kind,
             error_type,
@@ -234,8 +276,13 @@ impl InFlight {
     }
 
     /// The outcome, once the last stage has its line.
-    pub(crate) fn into_outcome(mut self: Box<Self>, kind: OutcomeKind, result: Result<ModelResult, ToolError>) -> Outcome {
+    pub(crate) fn into_outcome(
+        mut self: Box<Self>,
+        kind: OutcomeKind,
+        result: Result<ModelResult, ToolError>,
+    ) -> Outcome {
         self.answered = true;
+        self.succeeded = result.is_ok();
         let assessed = self.assessment.as_ref();
         let report = Report {
             attempts: self.attempts,
@@ -271,15 +318,26 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        // Whatever ends the call, what it started ends with it.
-        self.cancel.cancel();
+        if !self.succeeded {
+            // What a call that failed or was dropped had started ends with it.
+            self.cancel.cancel();
+        }
         if self.answered {
             return;
+        }
+        if let (Some(reservation), Some(begun)) = (self.reservation.take(), self.begun) {
+            // It ran until somebody let go of it, so it is paid for.
+            reservation.settle(self.run_time + begun.elapsed(), 0);
         }
         let (kind, error_type) = self.abandoned();
         let record = self.call_record(kind, Some(error_type));
         let engine = Arc::clone(self.engine());
+        let question = self.question.take();
         let mut settle = Box::pin(async move {
+            if let Some(id) = question {
+                let closed = approve::denied_by("stopped", engine.clock.now_ms());
+                let _ = engine.approvals.decide(id, closed).await;
+            }
             let _ = engine.calls.settle(record).await;
         });
         // Most stores are done at once; the others need a runtime, which is there as long as calls are.

@@ -27,12 +27,14 @@ mod references;
 mod registry;
 mod repeat;
 mod run;
+mod secrets;
 mod settings;
 mod stage;
 pub mod store;
 mod streams;
 pub mod text;
 mod view;
+mod waiting;
 
 pub use engine::{Engine, EngineBuilder};
 pub use gate::{GrantedPermissions, PermissionGate, Preset};

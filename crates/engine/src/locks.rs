@@ -28,8 +28,21 @@ enum Guard {
 }
 
 impl Locks {
+    /// Waits for all of these keys, in an order that is the same for everybody, so that nobody waits in a circle.
+    pub(crate) async fn acquire_all(&self, mut keys: Vec<(String, Access)>) -> Vec<Held> {
+        // Exclusive comes after shared, and the later of two entries of one key is the one that is kept.
+        keys.sort();
+        keys.reverse();
+        keys.dedup_by(|a, b| a.0 == b.0);
+        let mut held = Vec::with_capacity(keys.len());
+        for (key, access) in keys {
+            held.push(self.acquire(&key, access).await);
+        }
+        held
+    }
+
     /// Waits for the key. tokio's lock is fair, so nobody starves.
-    pub(crate) async fn acquire(&self, key: &str, access: Access) -> Held {
+    async fn acquire(&self, key: &str, access: Access) -> Held {
         let lock = {
             let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(keys.entry(key.to_owned()).or_default())

@@ -16,7 +16,8 @@ pub(crate) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> 
 fn score<'a>(asked: &str, name: &'a str) -> Option<(usize, &'a str)> {
     let distance = strsim::damerau_levenshtein(asked, name);
     let longest = asked.chars().count().max(name.chars().count());
-    let contains = asked.len() >= 3 && name.len() >= 3 && (name.contains(asked) || asked.contains(name));
+    let contains =
+        asked.len() >= 3 && name.len() >= 3 && (name.contains(asked) || asked.contains(name));
     (distance * 5 <= longest * 2 || contains).then_some((distance, name))
 }
 
@@ -27,7 +28,10 @@ mod tests {
     #[test]
     fn near_names() {
         let names = ["read_file", "write_file", "find_files", "get_current_time"];
-        assert_eq!(nearest("raed_file", names.into_iter()), ["read_file", "write_file"]);
+        assert_eq!(
+            nearest("raed_file", names.into_iter()),
+            ["read_file", "find_files", "write_file"]
+        );
         assert_eq!(nearest("file", names.into_iter()).len(), 3);
         assert!(nearest("weather", names.into_iter()).is_empty());
         assert!(nearest(&"x".repeat(1_000_000), names.into_iter()).is_empty());

@@ -1,6 +1,6 @@
 //! Tells observers what happens, beside the calls and never in their way.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Observers {
 
     /// Tells of an event, if anybody wants it; `event` is only built then.
     pub(crate) fn tell(&self, kind: EventKind, event: impl FnOnce() -> Event) {
-        if !self.list.iter().any(|observer| observer.wants(kind)) {
+        if !self.list.iter().any(|observer| wants(&**observer, kind)) {
             return;
         }
         if self.queue().try_send(Message::Event(Box::new(event()))).is_err() {
@@ -65,11 +65,16 @@ impl Observers {
     }
 }
 
+/// An observer that breaks when it is asked wants nothing.
+fn wants(observer: &dyn Observer, kind: EventKind) -> bool {
+    catch_unwind(AssertUnwindSafe(|| observer.wants(kind))).unwrap_or(false)
+}
+
 async fn deliver(list: Arc<[Arc<dyn Observer>]>, mut queue: mpsc::Receiver<Message>) {
     while let Some(message) = queue.recv().await {
         match message {
             Message::Event(event) => {
-                for observer in list.iter().filter(|o| o.wants(event.kind)) {
+                for observer in list.iter().filter(|o| wants(&***o, event.kind)) {
                     let told = AssertUnwindSafe(async { observer.observe(&event).await });
                     let _ = tokio::time::timeout(PATIENCE, told.catch_unwind()).await;
                 }

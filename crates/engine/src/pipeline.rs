@@ -1,6 +1,6 @@
 //! The ordered list of stages. No logic of its own: each stage is a file of its name in `stage/`.
 
-use toolcrib_core::{Answer, OutcomeKind, Stage};
+use toolcrib_core::{Answer, ModelResult, OutcomeKind, Stage, ToolError};
 
 use crate::flight::{InFlight, Stop};
 use crate::stage;
@@ -8,6 +8,7 @@ use crate::stage::repeat::BatchVerdict;
 
 /// Stages 0 to 3: what is asked for.
 pub(crate) fn read(flight: &mut InFlight) -> Result<(), Stop> {
+    flight.unread = flight.scope.run.is_some().then(|| stage::repeat::raw_hash(&flight.raw));
     let step = stage::receive::run(flight);
     flight.record(Stage::Receive, step)?;
     let step = stage::switch::run(flight);
@@ -15,7 +16,15 @@ pub(crate) fn read(flight: &mut InFlight) -> Result<(), Stop> {
     let step = stage::resolve::run(flight);
     flight.record(Stage::Resolve, step)?;
     let step = stage::decode::run(flight);
-    flight.record(Stage::Decode, step)
+    flight.record(Stage::Decode, step)?;
+    flight.unread = None;
+    Ok(())
+}
+
+/// Stage 4 alone, for a call that was refused before it: it counts in its batch, and repeats like any other.
+pub(crate) fn refuse_repeated(flight: &mut InFlight, batch: &BatchVerdict) -> Result<(), Stop> {
+    let step = stage::repeat::run(flight, batch);
+    flight.record(Stage::Repeat, step)
 }
 
 /// Stages 4 to 8: whether it may run.
@@ -49,26 +58,28 @@ pub(crate) async fn carry_out(flight: &mut InFlight) -> Result<(), Stop> {
 /// Stage 14: the one outcome; or the answer that the call waits for a person.
 pub(crate) async fn finish(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
     let result = match end {
-        Ok(()) => flight.shaped.take().ok_or_else(|| {
-            toolcrib_core::ToolError::execution("stage order broken: no result")
-        }),
-        Err(Stop::Fail(error)) => Err(error),
+        Ok(()) => flight
+            .shaped
+            .take()
+            .ok_or_else(|| ToolError::execution("stage order broken: no result")),
+        Err(Stop::Fail(error)) => Err(stage::shape::error(&flight, error)),
         Err(Stop::Suspend(request)) => {
             // Nothing ran: dropping the flight gives its budget back, and the store has the question.
             flight.answered = true;
             return Answer::Suspended(request);
         }
-        Err(Stop::Again(_)) => Err(toolcrib_core::ToolError::execution(
-            "the arguments were edited more than once for one approval",
-        )),
+        Err(Stop::Again(_)) => {
+            Err(ToolError::execution("the arguments were edited more than once for one approval"))
+        }
     };
     let (kind, result) = stage::settle::run(&mut flight, result).await;
     Answer::Done(Box::new(flight.into_outcome(kind, result)))
 }
 
 /// The outcome of a call, from its result.
-pub(crate) fn kind_of<T>(result: &Result<T, toolcrib_core::ToolError>) -> OutcomeKind {
+pub(crate) fn kind_of(result: &Result<ModelResult, ToolError>) -> OutcomeKind {
     match result {
+        Ok(result) if result.is_error => OutcomeKind::Failed,
         Ok(_) => OutcomeKind::Succeeded,
         Err(error) => error.error_type.outcome(),
     }

@@ -27,7 +27,11 @@ pub(crate) fn holds(value: &Value) -> bool {
 ///
 /// # Errors
 /// `validation_error` for a reference that is not a text, names nothing of this owner, or is too large to be an argument.
-pub(crate) fn resolve(value: Value, store: &dyn ArtifactStore, owner: &str) -> Result<Value, ToolError> {
+pub(crate) fn resolve(
+    value: Value,
+    store: &dyn ArtifactStore,
+    owner: &str,
+) -> Result<Value, ToolError> {
     let mut room = defaults::ARGUMENT_BYTES;
     resolve_within(value, store, owner, &mut room)
 }
@@ -67,7 +71,9 @@ fn text_of(
     let wrong = |why: &str| {
         ToolError::new(
             ErrorType::ValidationError,
-            format!("The reference {{\"{KEY}\": \"{shown}\"}} cannot be used: {why}. Send the value itself, or a reference that a result named."),
+            format!(
+                "The reference {{\"{KEY}\": \"{shown}\"}} cannot be used: {why}. Send the value itself, or a reference that a result named."
+            ),
         )
     };
     let artifact = ArtifactRef(reference.to_owned());

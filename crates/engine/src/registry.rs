@@ -24,6 +24,10 @@ pub(crate) struct Registered {
     pub(crate) schema: Schema,
     pub(crate) output_schema: Option<Schema>,
     pub(crate) timeout: Duration,
+    /// On or off by the owner's settings; a switch that a person sets later wins.
+    enabled: Option<bool>,
+    /// Whether its definition comes from elsewhere, see [`Source::is_remote`].
+    pub(crate) remote: bool,
     /// What the owner says about asking.
     pub(crate) ask: Option<bool>,
     pub(crate) limit: Option<Arc<Semaphore>>,
@@ -65,9 +69,16 @@ impl State {
         })
     }
 
-    /// Whether a person, or else the definition, has the tool on.
-    pub(crate) fn is_on(&self, spec: &ToolSpec) -> bool {
-        self.toggles.get(&spec.name).copied().unwrap_or(spec.default_enabled)
+    /// The same by a remote spelling too.
+    pub(crate) fn look_up(&self, name: &str) -> Option<&Arc<Registered>> {
+        self.find(name).or_else(|| self.find(&view::remote_spelling(name)?))
+    }
+
+    /// Whether a person, or else the settings, or else the definition, has the tool on.
+    pub(crate) fn is_on(&self, tool: &Registered) -> bool {
+        let spec = tool.spec();
+        let switched = self.toggles.get(&spec.name).copied().or(tool.enabled);
+        switched.unwrap_or(spec.default_enabled)
     }
 }
 
@@ -81,6 +92,9 @@ pub(crate) struct Registry {
     widest: ArcSwapOption<Seen>,
     settings: Arc<EngineSettings>,
 }
+
+/// No attempt of any tool runs longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// Views that are kept before the cache starts again.
 const CACHED_VIEWS: usize = 256;
@@ -122,9 +136,7 @@ impl Registry {
         if widest && let Some(seen) = self.widest.load_full() {
             return seen;
         }
-        if let Some(seen) =
-            self.views.read().unwrap_or_else(PoisonError::into_inner).get(request)
-        {
+        if let Some(seen) = self.views.read().unwrap_or_else(PoisonError::into_inner).get(request) {
             return Arc::clone(seen);
         }
         // The state stays locked until the view is cached, so that no change slips in between.
@@ -141,13 +153,18 @@ impl Registry {
         seen
     }
 
-    fn prepare(&self, source: &Arc<str>, entries: Vec<Entry>) -> Result<Vec<Arc<Registered>>, ToolError> {
-        let source_limit = self.settings.max_per_source.map(|n| Arc::new(Semaphore::new(n)));
+    fn prepare(
+        &self,
+        source: &Arc<str>,
+        remote: bool,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<Arc<Registered>>, ToolError> {
+        let source_limit = self.settings.max_per_source.map(semaphore);
         let mut names = HashSet::new();
         entries
             .into_iter()
             .map(|entry| {
-                let tool = self.registered(source, entry, source_limit.clone())?;
+                let tool = self.registered(source, remote, entry, source_limit.clone())?;
                 if !names.insert(tool.spec().name.clone()) {
                     return Err(duplicate(tool.spec().name.as_str(), source, source));
                 }
@@ -159,27 +176,31 @@ impl Registry {
     fn registered(
         &self,
         source: &Arc<str>,
+        remote: bool,
         entry: Entry,
         source_limit: Option<Arc<Semaphore>>,
     ) -> Result<Registered, ToolError> {
         let spec = Arc::clone(entry.spec());
         if spec.spec_version > SPEC_VERSION {
-            return Err(broken(&spec.name, &format!(
-                "it is written for version {} of tool definitions; this build reads version {SPEC_VERSION}",
-                spec.spec_version
-            )));
+            return Err(broken(
+                &spec.name,
+                &format!(
+                    "it is written for version {} of tool definitions; this build reads version {SPEC_VERSION}",
+                    spec.spec_version
+                ),
+            ));
         }
-        let schema = Schema::check(&spec.input_schema)
+        let schema = Schema::check_shared(Arc::clone(&spec.input_schema))
             .map_err(|error| broken(&spec.name, &format!("input schema: {error}")))?
             .with_aliases(spec.parameter_aliases.clone());
         let output_schema = spec
             .output_schema
-            .as_ref()
-            .map(Schema::check)
+            .clone()
+            .map(Schema::check_shared)
             .transpose()
             .map_err(|error| broken(&spec.name, &format!("output schema: {error}")))?;
         let default = ToolSettings::default();
-        let own = self.settings.tools.get(spec.name.as_str()).unwrap_or(&default);
+        let own = names(&spec).find_map(|name| self.settings.tools.get(name)).unwrap_or(&default);
         let missing_config = spec
             .config
             .iter()
@@ -190,15 +211,22 @@ impl Registry {
             source: Arc::clone(source),
             schema,
             output_schema,
-            timeout: own.timeout.unwrap_or(spec.timeout),
+            timeout: own.timeout.unwrap_or(spec.timeout).min(LONGEST),
+            enabled: own.enabled,
+            remote: remote || spec.tier == Tier::Interface,
             ask: own.ask,
-            limit: own.max_concurrent.map(|n| Arc::new(Semaphore::new(n.max(1)))),
+            limit: own.max_concurrent.map(semaphore),
             source_limit,
             missing_config,
             definition_hash: OnceLock::new(),
             entry,
         })
     }
+}
+
+/// At least one call at once, or nothing would ever run.
+fn semaphore(calls: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)))
 }
 
 fn broken(name: &ToolName, what: &str) -> ToolError {
@@ -208,7 +236,9 @@ fn broken(name: &ToolName, what: &str) -> ToolError {
 fn duplicate(name: &str, source: &str, other: &str) -> ToolError {
     ToolError::new(
         ErrorType::ExecutionError,
-        format!("Tool {name} of source \"{source}\" cannot be registered: source \"{other}\" already has a tool of this name or alias"),
+        format!(
+            "Tool {name} of source \"{source}\" cannot be registered: source \"{other}\" already has a tool of this name or alias"
+        ),
     )
 }
 
@@ -223,7 +253,7 @@ impl Catalog for Registry {
             .tools()
             .map(|tool| {
                 let spec = tool.spec();
-                let enabled = state.is_on(spec);
+                let enabled = state.is_on(tool) && view::switched_off(&state, tool).is_none();
                 let status = if enabled { view::status(tool) } else { Status::Disabled };
                 ToolInfo {
                     id: spec.name.clone(),
@@ -245,13 +275,19 @@ impl Catalog for Registry {
     fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
         self.change(|state| {
             let Some(found) = state.find(tool) else {
-                return Err(ToolError::new(ErrorType::ToolNotFound, format!("There is no tool {tool}.")));
+                return Err(ToolError::new(
+                    ErrorType::ToolNotFound,
+                    format!("There is no tool {tool}."),
+                ));
             };
             let spec = Arc::clone(found.spec());
             if let Some(master) = &spec.controlled_by {
                 return Err(ToolError::new(
                     ErrorType::ToolDisabled,
-                    format!("{} has no switch of its own: switch the feature \"{master}\" instead.", spec.name),
+                    format!(
+                        "{} has no switch of its own: switch the feature \"{master}\" instead.",
+                        spec.name
+                    ),
                 ));
             }
             state.toggles.insert(spec.name.clone(), enabled);
@@ -267,7 +303,7 @@ impl Catalog for Registry {
     fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>> {
         Box::pin(async move {
             let id: Arc<str> = source.id().into();
-            let tools = self.prepare(&id, source.load().await?)?;
+            let tools = self.prepare(&id, source.is_remote(), source.load().await?)?;
             self.change(|state| {
                 let taken: HashMap<&str, &str> = state
                     .sources

@@ -45,9 +45,9 @@ impl RepeatGuard {
             self.error = None;
             return Some(Repeat::Error);
         }
-        (1..=REPEAT_PERIOD).find(|&period| self.repeats(period)).map(|period| {
-            if period == 1 { Repeat::Same } else { Repeat::Cycle(period) }
-        })
+        (1..=REPEAT_PERIOD)
+            .find(|&period| self.repeats(period))
+            .map(|period| if period == 1 { Repeat::Same } else { Repeat::Cycle(period) })
     }
 
     /// Whether the last `REPEAT_LIMIT * period` batches are one pattern over and over.

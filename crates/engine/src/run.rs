@@ -33,7 +33,11 @@ impl Runs {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn open(&self, spec: RunSpec) -> Result<RunId, ToolError> {
+    pub(crate) fn open(
+        &self,
+        spec: RunSpec,
+        shutdown: &CancellationToken,
+    ) -> Result<RunId, ToolError> {
         let mut open = self.lock();
         let parent = match spec.parent {
             Some(id) => Some(open.get(&id).cloned().ok_or_else(|| not_open(id))?),
@@ -42,8 +46,11 @@ impl Runs {
         let id = RunId::fresh();
         let run = Run {
             id,
-            budget: Arc::new(Budget::new(spec.limits, parent.as_ref().map(|p| Arc::clone(&p.budget)))),
-            cancel: parent.map_or_else(CancellationToken::new, |p| p.cancel.child_token()),
+            budget: Arc::new(Budget::new(
+                spec.limits,
+                parent.as_ref().map(|p| Arc::clone(&p.budget)),
+            )),
+            cancel: parent.map_or_else(|| shutdown.child_token(), |p| p.cancel.child_token()),
             repeats: Mutex::default(),
         };
         open.insert(id, Arc::new(run));

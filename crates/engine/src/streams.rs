@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::tool::Streams;
-use toolcrib_core::{ArtifactStore, ArtifactWriter, Block, CallCtx, StreamSink, Trust, defaults};
+use toolcrib_core::{ArtifactStore, ArtifactWriter, Block, CallCtx, StreamSink, Trust};
 
-use crate::text::HeadTail;
+use crate::secrets::{Secrets, StreamMask};
+use crate::text::{Captured, HeadTail};
 
 /// Opens streams into an artifact store.
 pub(crate) struct ArtifactStreams {
     pub(crate) artifacts: Arc<dyn ArtifactStore>,
+    /// Masked before anything is kept.
+    pub(crate) secrets: Secrets,
+    /// Characters of both ends together.
+    pub(crate) chars: usize,
 }
 
 impl Streams for ArtifactStreams {
@@ -25,7 +30,14 @@ impl Streams for ArtifactStreams {
         };
         // Without an artifact the model still gets both ends: a full disk must not lose a result that was computed.
         let writer = self.artifacts.create(new).ok();
-        Box::new(Stream { ends: HeadTail::new(defaults::STREAM_CHARS), media_type: media_type.to_owned(), writer, total: 0 })
+        Box::new(Stream {
+            ends: HeadTail::new(self.chars),
+            media_type: media_type.to_owned(),
+            writer,
+            total: 0,
+            mask: self.secrets.stream(),
+            plain: self.secrets.is_empty(),
+        })
     }
 }
 
@@ -34,23 +46,51 @@ struct Stream {
     media_type: String,
     writer: Option<Box<dyn ArtifactWriter>>,
     total: u64,
+    mask: StreamMask,
+    /// There is nothing to mask.
+    plain: bool,
 }
 
 impl StreamSink for Stream {
     fn write(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        self.ends.push(bytes);
-        if self.writer.as_mut().is_some_and(|writer| writer.write(bytes).is_err()) {
-            self.writer = None;
+        if self.plain {
+            return self.keep(bytes);
         }
+        let masked = self.mask.pass(bytes);
+        self.keep(&masked);
     }
 
-    fn finish(self: Box<Self>) -> Block {
+    fn finish(mut self: Box<Self>) -> Block {
+        let rest = self.mask.finish();
+        self.keep(&rest);
         Block::Spilled {
-            preview: self.ends.finish().into_text(),
+            preview: preview(self.ends.finish()),
             media_type: self.media_type,
             total_bytes: self.total,
             artifact: self.writer.and_then(|w| w.finish().ok()).map(|meta| meta.artifact),
+        }
+    }
+}
+
+/// Both ends, with exact counts of the whole in the first line.
+fn preview(captured: Captured) -> String {
+    if !captured.is_cut() {
+        return captured.into_text();
+    }
+    let (head, tail, total) = (captured.head.len(), captured.tail.len(), captured.total_bytes);
+    let counts = format!(
+        "[Showing {} of {total} bytes: the first {head} and the last {tail}.]",
+        head + tail
+    );
+    [&counts, "\n", &captured.into_text()].concat()
+}
+
+impl Stream {
+    fn keep(&mut self, bytes: &[u8]) {
+        self.ends.push(bytes);
+        if self.writer.as_mut().is_some_and(|writer| writer.write(bytes).is_err()) {
+            self.writer = None;
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolcrib_core::{Entry, Excluded, Exclusion, Status, ToolName, View, ViewRequest};
+use toolcrib_core::{Entry, Excluded, Exclusion, Status, Tier, ToolName, View, ViewRequest};
 
 use crate::pattern;
 use crate::registry::{Registered, State};
@@ -57,7 +57,7 @@ pub(crate) fn resolve(state: &State, request: &ViewRequest) -> Seen {
         }
     }
     // Innate first, then as loaded: a stable order keeps the provider's prompt cache warm (SPEC 6.2).
-    tools.sort_by_key(|tool| tool.spec().tier);
+    tools.sort_by_key(|tool| if tool.remote { Tier::Interface } else { tool.spec().tier });
     let mut names = HashMap::default();
     for tool in &tools {
         for alias in &tool.spec().aliases {
@@ -73,19 +73,15 @@ pub(crate) fn resolve(state: &State, request: &ViewRequest) -> Seen {
 }
 
 fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<Exclusion> {
+    if let Some(off) = switched_off(state, tool) {
+        return Some(off);
+    }
     let spec = tool.spec();
-    if state.sources_off.contains(&*tool.source) {
-        return Some(Exclusion::SourceOff { source: tool.source.to_string() });
-    }
-    if state.tiers_off.contains(&spec.tier) {
-        return Some(Exclusion::TierOff { tier: spec.tier });
-    }
-    if let Some(feature) = &spec.controlled_by
-        && (state.features_off.contains(feature) || request.features_off.contains(feature))
+    if let Some(feature) = spec.controlled_by.as_ref().filter(|f| request.features_off.contains(*f))
     {
         return Some(Exclusion::FeatureOff { feature: feature.clone() });
     }
-    if !state.is_on(spec) {
+    if !state.is_on(tool) {
         return Some(Exclusion::Disabled);
     }
     if !listed(request.agent.as_deref(), tool) {
@@ -106,6 +102,19 @@ fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<
         return Some(Exclusion::Model);
     }
     None
+}
+
+/// The switch above the tool's own that is off.
+pub(crate) fn switched_off(state: &State, tool: &Registered) -> Option<Exclusion> {
+    let spec = tool.spec();
+    if state.sources_off.contains(&*tool.source) {
+        return Some(Exclusion::SourceOff { source: tool.source.to_string() });
+    }
+    if state.tiers_off.contains(&spec.tier) {
+        return Some(Exclusion::TierOff { tier: spec.tier });
+    }
+    let feature = spec.controlled_by.as_ref().filter(|f| state.features_off.contains(*f))?;
+    Some(Exclusion::FeatureOff { feature: feature.clone() })
 }
 
 fn listed(list: Option<&[String]>, tool: &Registered) -> bool {

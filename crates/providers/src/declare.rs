@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use toolcrib_core::{Entry, Tier, ToolSpec};
 
 use crate::error::shorten;
@@ -57,7 +57,7 @@ pub fn declare<'a>(
     let local = tools.iter().filter(|entry| entry.providers().is_empty());
     let mut names = NameMap::new(format, local.map(|entry| entry.spec().name.as_str()));
     let mut warnings = Vec::new();
-    let (mut functions, mut verbatim, mut prompt) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut functions, mut verbatim) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     let mut strict_left = if options.strict { strict_tools(format) } else { 0 };
     for entry in tools {
@@ -80,11 +80,7 @@ pub fn declare<'a>(
         let made = function(format, spec, wire, strict_left > 0);
         strict_left -= usize::from(made.strict);
         warnings.extend(made.warnings);
-        if format == Format::Text {
-            prompt.push((wire.to_owned(), made.description, made.schema));
-        } else {
-            functions.push(made.value);
-        }
+        functions.push(made.value);
     }
     let is_openai = matches!(format, Format::OpenAiChat | Format::OpenAiResponses);
     let count = functions.len() + verbatim.len();
@@ -92,20 +88,16 @@ pub fn declare<'a>(
         let message = format!("{count} tools, but OpenAI takes {OPENAI_TOOLS} in one request");
         warnings.push(warning("", "", message));
     }
-    Declarations { value: assemble(format, functions, verbatim, &prompt), warnings, names }
+    Declarations { value: assemble(format, functions, verbatim), warnings, names }
 }
 
-fn assemble(
-    format: Format,
-    functions: Vec<Value>,
-    verbatim: Vec<Value>,
-    prompt: &[(String, String, Value)],
-) -> Value {
+fn assemble(format: Format, functions: Vec<Value>, verbatim: Vec<Value>) -> Value {
     let list: Vec<Value> = match format {
-        Format::Text if prompt.is_empty() => return Value::Null,
-        Format::Text => return text::prompt(prompt).into(),
+        Format::Text if functions.is_empty() => return Value::Null,
+        Format::Text => return text::prompt(&functions).into(),
         Format::Gemini if !functions.is_empty() => {
-            [json!({"functionDeclarations": functions})].into_iter().chain(verbatim).collect()
+            let declared = object([("functionDeclarations", functions.into())]);
+            [declared.into()].into_iter().chain(verbatim).collect()
         }
         _ => functions.into_iter().chain(verbatim).collect(),
     };
@@ -140,8 +132,6 @@ fn strict_tools(format: Format) -> usize {
 
 struct Made {
     value: Value,
-    description: String,
-    schema: Value,
     strict: bool,
     warnings: Vec<Warning>,
 }
@@ -172,13 +162,18 @@ fn function(format: Format, spec: &ToolSpec, wire: &str, strict: bool) -> Made {
     }
     let (schema, strict) = (ported.schema, ported.strict);
     let value = match format {
-        Format::OpenAiChat => openai_chat::tool(wire, &description, &schema, strict),
-        Format::OpenAiResponses => openai_responses::tool(wire, &description, &schema, strict),
-        Format::Anthropic => anthropic::tool(wire, &description, &schema, strict),
-        Format::Gemini => gemini::tool(wire, &description, &schema),
-        Format::Text => Value::Null,
+        Format::OpenAiChat => openai_chat::tool(wire, description, schema, strict),
+        Format::OpenAiResponses => openai_responses::tool(wire, description, schema, strict),
+        Format::Anthropic => anthropic::tool(wire, description, schema, strict),
+        Format::Gemini => gemini::tool(wire, description, schema),
+        Format::Text => text::tool(wire, description, schema),
     };
-    Made { value, description, schema, strict, warnings }
+    Made { value, strict, warnings }
+}
+
+/// An object of these members. The values are moved, which `json!` does not do: it copies them, and schemas are large.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn port(format: Format, spec: &ToolSpec, strict: bool, warnings: &mut Vec<Warning>) -> Ported {

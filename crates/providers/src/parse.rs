@@ -65,7 +65,14 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
         Format::Text => None,
     };
     if let Some(turn) = parsed {
-        return Ok(turn);
+        // A message without calls reads as one of Chat too; what else it has tells whose it is.
+        let found = detect::of_answer(&doc).filter(|_| turn.calls.is_empty());
+        return match (format, found) {
+            (Format::OpenAiChat, Some(found @ Format::Anthropic)) => {
+                Err(ParseError::OtherFormat { asked: format, found })
+            }
+            _ => Ok(turn),
+        };
     }
     Err(why_not(format, &doc, text))
 }

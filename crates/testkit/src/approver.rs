@@ -20,7 +20,9 @@ impl ScriptedApprover {
 
     /// Answers with these decisions of "ann", in order.
     pub fn deciding(decisions: impl IntoIterator<Item = Decision>) -> Self {
-        Self::new(decisions.into_iter().map(|decision| Asked::Decided { decision, by: "ann".into() }))
+        Self::new(
+            decisions.into_iter().map(|decision| Asked::Decided { decision, by: "ann".into() }),
+        )
     }
 
     /// Approves `times` calls, each for itself only.

@@ -2,6 +2,8 @@
 //!
 //! For tests only; it knows nothing but `core`, so that every crate can use it.
 
+#![expect(clippy::panic, reason = "a test that is set up wrongly should stop at once")]
+
 mod approver;
 mod clock;
 mod recorder;

@@ -10,7 +10,9 @@ use toolcrib_core::{
     Assessment, BoxFuture, CallCtx, Entry, Handler, ToolError, ToolName, ToolOutput, ToolSpec,
 };
 
-type Behaviour = dyn for<'a> Fn(&'a CallCtx, &'a Value) -> BoxFuture<'a, Result<ToolOutput, ToolError>> + Send + Sync;
+type Behaviour = dyn for<'a> Fn(&'a CallCtx, &'a Value) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
+    + Send
+    + Sync;
 type Assess = dyn Fn(&ToolSpec, &Value) -> Result<Assessment, ToolError> + Send + Sync;
 
 /// A tool for tests. Unless told otherwise it is safe, pure, takes any object and answers "done".
@@ -55,7 +57,7 @@ impl ScriptedTool {
     /// Takes arguments of this schema.
     #[must_use]
     pub fn takes(self, schema: Value) -> Self {
-        self.spec(|spec| spec.input_schema = schema)
+        self.spec(|spec| spec.input_schema = Arc::new(schema))
     }
 
     /// Does this.

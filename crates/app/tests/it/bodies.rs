@@ -34,7 +34,8 @@ pub(crate) fn responses(calls: &[Asked<'_>]) -> String {
             })
         })
         .collect();
-    json!({"id": "resp_1", "object": "response", "status": "completed", "output": items}).to_string()
+    json!({"id": "resp_1", "object": "response", "status": "completed", "output": items})
+        .to_string()
 }
 
 /// A Messages body.

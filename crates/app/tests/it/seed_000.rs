@@ -7,11 +7,15 @@
 //! - the loop: 15 iterations, context trimming, compaction, the fallback chain;
 //! - tools of MCP servers, the settings page, chat indicators.
 
+mod web;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Batch, Call, Invoker as _, ModelAbility, Origin, RunLimits, ToolOutput, ViewRequest};
+use toolcrib_app::core::{
+    Batch, Call, Invoker as _, ModelAbility, Origin, RunLimits, ToolOutput, ViewRequest,
+};
 use toolcrib_app::providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
@@ -21,7 +25,8 @@ use crate::world::{Start, World};
 
 #[test]
 fn seed_000() {
-    let tables = [concepts(), executor(), fetching(), blocking(), flow(), guards(), enablement()];
+    let tables =
+        [concepts(), executor(), web::fetching(), web::blocking(), flow(), guards(), enablement()];
     check(tables.into_iter().flatten().collect());
 }
 
@@ -30,14 +35,26 @@ fn concepts() -> Vec<Row> {
         row(
             "Tool Schema: name, description, parameters with type, description, required flag",
             async |s| {
-                let declared = s.open().await.toolcrib.declare(Format::OpenAiChat, &Arc::default(), false).value;
-                let lacking: Vec<Value> = declared.as_array().unwrap().iter().filter_map(|tool| {
-                    let tool = &tool["function"];
-                    let described = |text: &Value| text.as_str().is_some_and(|text| text.len() > 10);
-                    let properties = tool["parameters"]["properties"].as_object().unwrap();
-                    let all = described(&tool["description"]) && properties.values().all(|p| described(&p["description"]));
-                    (!all).then(|| tool["name"].clone())
-                }).collect();
+                let declared = s
+                    .open()
+                    .await
+                    .toolcrib
+                    .declare(Format::OpenAiChat, &Arc::default(), false)
+                    .value;
+                let lacking: Vec<Value> = declared
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|tool| {
+                        let tool = &tool["function"];
+                        let described =
+                            |text: &Value| text.as_str().is_some_and(|text| text.len() > 10);
+                        let properties = tool["parameters"]["properties"].as_object().unwrap();
+                        let all = described(&tool["description"])
+                            && properties.values().all(|p| described(&p["description"]));
+                        (!all).then(|| tool["name"].clone())
+                    })
+                    .collect();
                 json!({"tools": declared.as_array().unwrap().len(), "lacking": lacking})
             },
             json!({"tools": 14, "lacking": []}),
@@ -60,7 +77,13 @@ fn concepts() -> Vec<Row> {
                     "id": "read_file", "title": "Read file", "title_key": "tool.read_file.title", "enabled": false,
                     "description": "Read a text file…", "description_key": "tool.read_file.description", "status": "disabled",
                 },
-                "on": {"id": "write_file", "enabled": true, "status": "system", "source": "builtin", "tier": "first_party"},
+                "on": {
+                    "id": "write_file",
+                    "enabled": true,
+                    "status": "system",
+                    "source": "builtin",
+                    "tier": "first_party",
+                },
             }),
         ),
         row(
@@ -75,12 +98,17 @@ fn concepts() -> Vec<Row> {
         row(
             "each tool declares a timeout (default 30 seconds)",
             async |s| {
-                let slow = Arc::new(ScriptedTool::new("slow").hangs().spec(|spec| spec.attempts = 1));
+                let slow =
+                    Arc::new(ScriptedTool::new("slow").hangs().spec(|spec| spec.attempts = 1));
                 let w = s.tool(&slow).open().await;
                 tokio::time::pause();
                 w.call("slow", json!({})).await
             },
-            json!({"status": "error", "error_type": "timeout", "message": "Tool execution timed out after 30s"}),
+            json!({
+                "status": "error",
+                "error_type": "timeout",
+                "message": "Tool execution timed out after 30s",
+            }),
         ),
     ]
 }
@@ -88,7 +116,12 @@ fn concepts() -> Vec<Row> {
 fn typed() -> Arc<ScriptedTool> {
     let schema = json!({
         "type": "object", "required": ["n"],
-        "properties": {"n": {"type": "integer"}, "on": {"type": "boolean"}, "tags": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}},
+        "properties": {
+            "n": {"type": "integer"},
+            "on": {"type": "boolean"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "note": {"type": "string"},
+        },
     });
     Arc::new(ScriptedTool::new("typed").takes(schema))
 }
@@ -99,7 +132,9 @@ fn executor() -> Vec<Row> {
             "parses JSON arguments into a typed map",
             async |s| {
                 let tool = typed();
-                s.tool(&tool).call_text("typed", r#"{"n": "7", "on": "true", "tags": ["a"]}"#).await;
+                s.tool(&tool)
+                    .call_text("typed", r#"{"n": "7", "on": "true", "tags": ["a"]}"#)
+                    .await;
                 json!(tool.seen())
             },
             json!([{"n": 7, "on": true, "tags": ["a"]}]),
@@ -117,14 +152,19 @@ fn executor() -> Vec<Row> {
             "bad JSON becomes a result, and the tool does not run",
             async |s| {
                 let tool = typed();
-                let said = s.tool(&tool).call_text("typed", r#"{"n": 1, "note": "cut in the mid"#).await;
+                let said =
+                    s.tool(&tool).call_text("typed", r#"{"n": 1, "note": "cut in the mid"#).await;
                 json!([said, tool.runs()])
             },
             json!([{"status": "error", "error_type": "validation_error"}, 0]),
         ),
         row(
             "catches errors: an exception becomes a result",
-            async |s| s.tool(&Arc::new(ScriptedTool::new("bad").does(|_, _| panic!("no such element")))).call("bad", json!({})).await,
+            async |s| {
+                s.tool(&Arc::new(ScriptedTool::new("bad").does(|_, _| panic!("no such element"))))
+                    .call("bad", json!({}))
+                    .await
+            },
             json!({"status": "error", "message": "…no such element…"}),
         ),
         row(
@@ -143,160 +183,19 @@ fn executor() -> Vec<Row> {
         row(
             "map result: JSON; string: as it is",
             async |s| {
-                let map = Arc::new(ScriptedTool::new("map").returns(ToolOutput::structured(json!({"a": [1, null]}))));
-                let text = Arc::new(ScriptedTool::new("text").returns(ToolOutput::text("{\"a\": 1}")));
+                let map = Arc::new(
+                    ScriptedTool::new("map")
+                        .returns(ToolOutput::structured(json!({"a": [1, null]}))),
+                );
+                let text =
+                    Arc::new(ScriptedTool::new("text").returns(ToolOutput::text("{\"a\": 1}")));
                 let w = s.tool(&map).tool(&text).open().await;
-                json!([w.call("map", json!({})).await["result"], w.call("text", json!({})).await["result"]])
-            },
-            json!([{"a": [1, null]}, "{\"a\": 1}"]),
-        ),
-    ]
-}
-
-async fn fetch(start: Start, path: &str, args: Value) -> Value {
-    let w = start.open().await;
-    fetch_in(&w, path, args).await
-}
-
-async fn fetch_in(w: &World, path: &str, mut args: Value) -> Value {
-    args["url"] = json!(w.web.url(path));
-    let said = w.call("fetch_url", args).await;
-    json!({"said": said, "seen": w.web.seen()})
-}
-
-fn fetching() -> Vec<Row> {
-    vec![
-        row(
-            "fetch_url: GET, and the body goes to the agent, HTML as readable text",
-            async |s| fetch(s, "/page", json!({})).await,
-            json!({
-                "said": {"status": "success", "trust": "external", "result": "HTTP 200 OK from http://127.0.0.1:…/page\nNews\n\n# Rust 1.95\n\nIt is **out**."},
-                "seen": ["GET /page"],
-            }),
-        ),
-        row(
-            "fetch_url: HEAD",
-            async |s| fetch(s, "/json", json!({"method": "HEAD"})).await,
-            json!({"said": {"status": "success", "result": "HTTP 200 OK from …/json\n"}, "seen": ["HEAD /json"]}),
-        ),
-        row(
-            "fetch_url: POST as RFC 8058 one-click unsubscribe",
-            async |s| fetch(s.approving(1), "/echo", json!({"method": "POST", "body": "List-Unsubscribe=One-Click"})).await,
-            json!({"said": {"result": "…content-type: application/x-www-form-urlencoded…List-Unsubscribe=One-Click"}, "seen": ["POST /echo"]}),
-        ),
-        row(
-            "fetch_url: a POST is sent to nobody without approval",
-            async |s| fetch(s, "/echo", json!({"method": "POST", "body": "List-Unsubscribe=One-Click"})).await,
-            json!({"said": {"error_type": "approval_denied"}, "seen": []}),
-        ),
-        row(
-            "fetch_url: {success, status, final_url, content_type, body} for programs",
-            async |s| {
-                let w = s.open().await;
-                let args = json!({"url": w.web.url("/moved")});
-                let answer = w.toolcrib.call("fetch_url", args.into(), Origin::Model).await.unwrap();
-                json!(answer.outcome().unwrap().result.as_ref().unwrap().structured)
-            },
-            json!({"success": true, "status": 200, "final_url": "http://…/json", "content_type": "application/json", "body": "{\"price\":67123.5}"}),
-        ),
-        row(
-            "fetch_url: redirects are followed for GET",
-            async |s| fetch(s, "/moved", json!({})).await,
-            json!({"said": {"result": "HTTP 200 OK from http://…/json…67123.5…"}, "seen": ["GET /moved", "GET /json"]}),
-        ),
-        row(
-            "… and not for POST",
-            async |s| fetch(s.approving(1), "/moved", json!({"method": "POST"})).await,
-            json!({"said": {"status": "success", "result": "HTTP 302 Found…"}, "seen": ["POST /moved"]}),
-        ),
-        row(
-            "… and 5 times at most",
-            async |s| fetch(s, "/loop", json!({})).await,
-            json!({"said": {"error_type": "network_error", "message": "There were more than 5 redirects…"}, "seen": vec!["GET /loop"; 6]}),
-        ),
-        row(
-            "fetch_url: other methods and schemes",
-            async |s| {
-                let w = s.open().await;
                 json!([
-                    fetch_in(&w, "/json", json!({"method": "DELETE"})).await,
-                    w.call("fetch_url", json!({"url": "file:///etc/passwd"})).await,
-                    w.call("fetch_url", json!({"url": "no address"})).await["status"],
+                    w.call("map", json!({})).await["result"],
+                    w.call("text", json!({})).await["result"]
                 ])
             },
-            json!([{"said": {"error_type": "validation_error"}, "seen": []}, {"error_type": "policy_denied"}, "error"]),
-        ),
-        row(
-            "fetch_url: response is subject to the global 20K tool-result truncation",
-            async |s| {
-                let said = fetch(s, "/long", json!({})).await["said"]["result"].clone();
-                json!([said, said.as_str().unwrap().chars().count() <= 20_000])
-            },
-            json!(["[Showing … of 30…0… characters…begin…omitted…end", true]),
-        ),
-        row(
-            "fetch_url: 15 s in total",
-            async |s| json!(s.open().await.toolcrib.spec("fetch_url").unwrap().timeout.as_secs()),
-            json!(15),
-        ),
-    ]
-}
-
-/// Private and loopback hosts in every spelling.
-const BLOCKED: [&str; 21] = [
-    "http://127.0.0.1:PORT/json",
-    "http://localhost:PORT/json",
-    "http://127.1:PORT/json",
-    "http://2130706433:PORT/json",
-    "http://0x7f000001:PORT/json",
-    "http://0177.0.0.1:PORT/json",
-    "http://[::1]:PORT/json",
-    "http://[::ffff:127.0.0.1]:PORT/json",
-    "http://0.0.0.0:PORT/json",
-    "http://10.0.0.1/",
-    "http://172.16.0.1/",
-    "http://192.168.1.1/",
-    "http://169.254.169.254/latest/",
-    "http://100.64.0.1/",
-    "http://[fd00::1]/",
-    "http://[fe80::1]/",
-    "http://[64:ff9b::7f00:1]/",
-    "http://[::ffff:a00:1]/",
-    "http://inward.example.com/",
-    "http://both.example.com/",
-    "http://ann:pw@127.0.0.1:PORT/json",
-];
-
-/// Which of them get through; the port is a server's that was not opened, so a request would be seen.
-async fn through(start: Start, tool: &str) -> Value {
-    let w = start.open().await;
-    let shut = crate::web::Web::open().await;
-    let mut through = Vec::new();
-    for url in BLOCKED {
-        let url = url.replace("PORT", &shut.addr.port().to_string());
-        let said = w.call(tool, json!({"url": url})).await;
-        if said["error_type"] != "policy_denied" {
-            through.push(json!([url, said]));
-        }
-    }
-    json!({"through": through, "seen": shut.seen()})
-}
-
-fn blocking() -> Vec<Row> {
-    let none = || json!({"through": [], "seen": []});
-    let redirected = || json!({"error_type": "policy_denied", "message": "…redirected from…"});
-    vec![
-        row("fetch_url blocks private/loopback hosts", async |s| through(s, "fetch_url").await, none()),
-        row("http_request too", async |s| through(s, "http_request").await, none()),
-        row(
-            "each hop is checked: a redirect to the metadata address",
-            async |s| fetch(s, "/inward", json!({})).await["said"].clone(),
-            redirected(),
-        ),
-        row(
-            "… and to a name that resolves to a private address",
-            async |s| fetch(s, "/inward-name", json!({})).await["said"].clone(),
-            redirected(),
+            json!([{"a": [1, null]}, "{\"a\": 1}"]),
         ),
     ]
 }
@@ -305,7 +204,10 @@ fn flow() -> Vec<Row> {
     let result = |n: &str| json!({"json": {"status": "success", "result": n}});
     let both = async |s: Start, format, body: fn(&[crate::bodies::Asked<'_>]) -> String| {
         let w = s.file("a.txt", "A").file("b.txt", "B").open().await;
-        let calls = [("id_1", "read_file", json!({"path": "a.txt"})), ("id_2", "read_file", json!({"path": "b.txt"}))];
+        let calls = [
+            ("id_1", "read_file", json!({"path": "a.txt"})),
+            ("id_2", "read_file", json!({"path": "b.txt"})),
+        ];
         w.exec(format, body(&calls)).await["messages"].clone()
     };
     vec![
@@ -321,8 +223,20 @@ fn flow() -> Vec<Row> {
             "… Gemini",
             move |s| both(s, Format::Gemini, gemini),
             json!([{"role": "user", "parts": [
-                {"functionResponse": {"id": "id_1", "name": "read_file", "response": {"status": "success", "result": "A"}}},
-                {"functionResponse": {"id": "id_2", "name": "read_file", "response": {"status": "success", "result": "B"}}},
+                {
+                    "functionResponse": {
+                        "id": "id_1",
+                        "name": "read_file",
+                        "response": {"status": "success", "result": "A"},
+                    },
+                },
+                {
+                    "functionResponse": {
+                        "id": "id_2",
+                        "name": "read_file",
+                        "response": {"status": "success", "result": "B"},
+                    },
+                },
             ]}]),
         ),
         row(
@@ -338,10 +252,17 @@ fn flow() -> Vec<Row> {
             async |s| {
                 let w = s.file("a.txt", "A").open().await;
                 let content = tagged(&[("", "read_file", json!({"path": "a.txt"}))]);
-                let body = json!({"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}]});
+                let body = json!({
+                    "choices": [
+                        {"finish_reason": "stop", "message": {"role": "assistant", "content": content}},
+                    ],
+                });
                 w.exec(None, body.to_string()).await
             },
-            json!({"format": "openai-chat", "messages": [{"role": "tool", "tool_call_id": "…", "content": result("A")}]}),
+            json!({
+                "format": "openai-chat",
+                "messages": [{"role": "tool", "tool_call_id": "…", "content": result("A")}],
+            }),
         ),
         row(
             "all tool calls in the response are executed in parallel: each waits for the other",
@@ -358,12 +279,19 @@ fn flow() -> Vec<Row> {
                 let calls = [("1", "meet", json!({"n": 1})), ("2", "meet", json!({"n": 2}))];
                 w.exec(Format::OpenAiChat, chat(&calls)).await["messages"].clone()
             },
-            json!([{"tool_call_id": "1", "content": result("met")}, {"tool_call_id": "2", "content": result("met")}]),
+            json!([
+                {"tool_call_id": "1", "content": result("met")},
+                {"tool_call_id": "2", "content": result("met")},
+            ]),
         ),
         row(
             "when the AI responds with no tool calls there is nothing to send",
             async |s| {
-                let body = json!({"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Done."}}]});
+                let body = json!({
+                    "choices": [
+                        {"finish_reason": "stop", "message": {"role": "assistant", "content": "Done."}},
+                    ],
+                });
                 s.open().await.exec(Format::OpenAiChat, body.to_string()).await
             },
             json!({"messages": [], "calls": [], "complete": true}),
@@ -391,9 +319,21 @@ fn guards() -> Vec<Row> {
                 let got = of_length(s, 20_001).await;
                 json!({"fits": got["chars"].as_u64() <= Some(20_000), "cut": got})
             },
-            json!({"fits": true, "cut": {"whole": false, "ends": true, "first": "[Showing … of 20…001 characters: the first … and the last ….]", "artifact": "art_…"}}),
+            json!({
+                "fits": true,
+                "cut": {
+                    "whole": false,
+                    "ends": true,
+                    "first": "[Showing … of 20…001 characters: the first … and the last ….]",
+                    "artifact": "art_…",
+                },
+            }),
         ),
-        row("… and those of exactly 20,000 are not", async |s| of_length(s, 20_000).await, json!({"chars": 20_000, "whole": true, "artifact": null})),
+        row(
+            "… and those of exactly 20,000 are not",
+            async |s| of_length(s, 20_000).await,
+            json!({"chars": 20_000, "whole": true, "artifact": null}),
+        ),
         row(
             "smart middle truncation: both the beginning and the end of a long output are preserved",
             async |s| {
@@ -409,7 +349,11 @@ fn guards() -> Vec<Row> {
                 }));
                 s.tool(&tool).call("build", json!({})).await
             },
-            json!({"status": "success", "artifact": "art_…", "result": "…begin\ncompiling 0\n…omitted…error: expected `;`\n…[328909 bytes in all; the whole is read with read_artifact(ref=\"art_…\")]"}),
+            json!({
+                "status": "success",
+                "artifact": "art_…",
+                "result": "…begin\ncompiling 0\n…omitted…error: expected `;`\n…[308916 bytes in all; the whole is read with read_artifact(ref=\"art_…\")]",
+            }),
         ),
         row(
             "if the same signature pattern appears 3 consecutive times, it is stopped",
@@ -425,7 +369,10 @@ fn guards() -> Vec<Row> {
             },
             json!([
                 {"status": "success"}, {"status": "success"},
-                {"error_type": "repeated_call", "message": "You have made the same calls three times in a row…"}, {"status": "success"},
+                {
+                    "error_type": "repeated_call",
+                    "message": "You have made the same calls three times in a row…",
+                }, {"status": "success"},
             ]),
         ),
         row(
@@ -435,8 +382,17 @@ fn guards() -> Vec<Row> {
                 let w = s.tool(&tool).open().await;
                 let run = w.run(RunLimits::default());
                 let mut ended = Vec::new();
-                for text in [r#"{"a":1,"b":2}"#, r#"{"a":1,"b":3}"#, r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, r#"{ "a": 1, "b": 2 }"#] {
-                    let batch = Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::with_text("work", text)]) };
+                for text in [
+                    r#"{"a":1,"b":2}"#,
+                    r#"{"a":1,"b":3}"#,
+                    r#"{"a":1,"b":2}"#,
+                    r#"{"b":2,"a":1}"#,
+                    r#"{ "a": 1, "b": 2 }"#,
+                ] {
+                    let batch = Batch {
+                        run: Some(run),
+                        ..Batch::new(Origin::Model, vec![Call::with_text("work", text)])
+                    };
                     ended.push(w.all(batch).await.remove(0)["error_type"].clone());
                 }
                 json!({"ended": ended, "runs": tool.runs()})
@@ -446,11 +402,22 @@ fn guards() -> Vec<Row> {
         row(
             "a call that exceeds its timeout is cancelled and an error is returned as the tool result",
             async |s| {
-                let slow = Arc::new(ScriptedTool::new("slow").hangs().spec(|s| (s.timeout, s.attempts) = (Duration::from_millis(20), 1)));
+                let slow = Arc::new(
+                    ScriptedTool::new("slow")
+                        .hangs()
+                        .spec(|s| (s.timeout, s.attempts) = (Duration::from_millis(20), 1)),
+                );
                 let w = s.tool(&slow).open().await;
-                w.exec(Format::OpenAiChat, chat(&[("1", "slow", json!({}))])).await["messages"].clone()
+                w.exec(Format::OpenAiChat, chat(&[("1", "slow", json!({}))])).await["messages"]
+                    .clone()
             },
-            json!([{"role": "tool", "tool_call_id": "1", "content": {"json": {"status": "error", "error_type": "timeout"}}}]),
+            json!([
+                {
+                    "role": "tool",
+                    "tool_call_id": "1",
+                    "content": {"json": {"status": "error", "error_type": "timeout"}},
+                },
+            ]),
         ),
     ]
 }
@@ -462,8 +429,13 @@ fn names(w: &World, view: ViewRequest) -> Vec<String> {
 }
 
 fn enablement() -> Vec<Row> {
-    let memory = || Arc::new(ScriptedTool::new("memory_store").spec(|s| s.controlled_by = Some("memory".to_owned())));
-    let shell = || Arc::new(ScriptedTool::new("execute_shell_command").spec(|s| s.default_enabled = false));
+    let memory = || {
+        Arc::new(
+            ScriptedTool::new("memory_store").spec(|s| s.controlled_by = Some("memory".to_owned())),
+        )
+    };
+    let shell =
+        || Arc::new(ScriptedTool::new("execute_shell_command").spec(|s| s.default_enabled = false));
     vec![
         row(
             "feature-level gates: memory tools require memory enabled",
@@ -472,9 +444,17 @@ fn enablement() -> Vec<Row> {
                 let on = w.call("memory_store", json!({})).await["status"].clone();
                 w.engine().set_feature_enabled("memory", false);
                 let off = w.call("memory_store", json!({})).await;
-                json!({"on": on, "off": off, "declared": names(&w, ViewRequest::default()).contains(&"memory_store".to_owned())})
+                json!({
+                    "on": on,
+                    "off": off,
+                    "declared": names(&w, ViewRequest::default()).contains(&"memory_store".to_owned()),
+                })
             },
-            json!({"on": "success", "off": {"error_type": "tool_disabled", "message": "…\"memory\" is switched off…"}, "declared": false}),
+            json!({
+                "on": "success",
+                "off": {"error_type": "tool_disabled", "message": "…\"memory\" is switched off…"},
+                "declared": false,
+            }),
         ),
         row(
             "per-tool toggles",
@@ -483,7 +463,10 @@ fn enablement() -> Vec<Row> {
                 let mut ended = Vec::new();
                 for on in [false, true] {
                     w.toolcrib.catalog().set_enabled("list_dir", on).unwrap();
-                    ended.push(json!([w.call("list_dir", json!({})).await["error_type"], names(&w, ViewRequest::default()).contains(&"list_dir".to_owned())]));
+                    ended.push(json!([
+                        w.call("list_dir", json!({})).await["error_type"],
+                        names(&w, ViewRequest::default()).contains(&"list_dir".to_owned())
+                    ]));
                 }
                 json!(ended)
             },
@@ -494,7 +477,10 @@ fn enablement() -> Vec<Row> {
             async |s| {
                 let w = s.open().await;
                 w.toolcrib.catalog().set_enabled("get_local_time", false).unwrap();
-                json!([w.call("get_current_time", json!({})).await["error_type"], w.call("get_local_time", json!({})).await["error_type"]])
+                json!([
+                    w.call("get_current_time", json!({})).await["error_type"],
+                    w.call("get_local_time", json!({})).await["error_type"]
+                ])
             },
             json!(["tool_disabled", "tool_disabled"]),
         ),
@@ -502,10 +488,20 @@ fn enablement() -> Vec<Row> {
             "default state: most tools default to enabled; execute_shell_command defaults to disabled",
             async move |s| {
                 let w = s.tool(&shell()).open().await;
-                let off: Vec<String> = w.toolcrib.infos().into_iter().filter(|info| !info.enabled).map(|info| info.id.to_string()).collect();
+                let off: Vec<String> = w
+                    .toolcrib
+                    .infos()
+                    .into_iter()
+                    .filter(|info| !info.enabled)
+                    .map(|info| info.id.to_string())
+                    .collect();
                 let before = w.call("execute_shell_command", json!({})).await["error_type"].clone();
                 w.toolcrib.catalog().set_enabled("execute_shell_command", true).unwrap();
-                json!({"off": off, "before": before, "after": w.call("execute_shell_command", json!({})).await["status"]})
+                json!({
+                    "off": off,
+                    "before": before,
+                    "after": w.call("execute_shell_command", json!({})).await["status"],
+                })
             },
             json!({"off": ["execute_shell_command"], "before": "tool_disabled", "after": "success"}),
         ),
@@ -513,7 +509,8 @@ fn enablement() -> Vec<Row> {
             "master-toggle-only: no individual per-tool toggle",
             async move |s| {
                 let w = s.tool(&memory()).open().await;
-                let refused = w.toolcrib.catalog().set_enabled("memory_store", false).unwrap_err().message;
+                let refused =
+                    w.toolcrib.catalog().set_enabled("memory_store", false).unwrap_err().message;
                 json!([refused, w.call("memory_store", json!({})).await["status"]])
             },
             json!(["…no switch of its own…\"memory\"…", "success"]),
@@ -522,10 +519,17 @@ fn enablement() -> Vec<Row> {
             "on-device allowlist: only these are exposed, regardless of which other tools are enabled",
             async |s| {
                 let w = s.open().await;
-                let allow = ["get_local_time", "web_search", "memory_store", "execute_shell_command"].map(str::to_owned).to_vec();
-                let view = ViewRequest { model: ModelAbility { allow: Some(allow), ..ModelAbility::default() }, ..ViewRequest::default() };
+                let allow =
+                    ["get_local_time", "web_search", "memory_store", "execute_shell_command"]
+                        .map(str::to_owned)
+                        .to_vec();
+                let view = ViewRequest {
+                    model: ModelAbility { allow: Some(allow), ..ModelAbility::default() },
+                    ..ViewRequest::default()
+                };
                 let call = Call::new("read_file", json!({"path": "a"}));
-                let batch = Batch { view: Arc::new(view.clone()), ..Batch::new(Origin::Model, vec![call]) };
+                let batch =
+                    Batch { view: Arc::new(view.clone()), ..Batch::new(Origin::Model, vec![call]) };
                 json!({"declared": names(&w, view), "others": w.all(batch).await})
             },
             json!({"declared": ["get_current_time"], "others": [{"error_type": "tool_not_available"}]}),
@@ -540,8 +544,14 @@ fn enablement() -> Vec<Row> {
                 let without = names(&w, ViewRequest::default());
                 w.toolcrib.catalog().set_enabled("read_file", true).unwrap();
                 let again = names(&w, ViewRequest::default());
-                let expected: Vec<&String> = before.iter().filter(|name| *name != "read_file").collect();
-                json!({"same": before == again, "one less": expected == without.iter().collect::<Vec<_>>(), "first": before[0], "last": before.last()})
+                let expected: Vec<&String> =
+                    before.iter().filter(|name| *name != "read_file").collect();
+                json!({
+                    "same": before == again,
+                    "one less": expected == without.iter().collect::<Vec<_>>(),
+                    "first": before[0],
+                    "last": before.last(),
+                })
             },
             json!({"same": true, "one less": true, "first": "get_current_time", "last": "a_tool_of_mine"}),
         ),

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_app::core::entry::FixedSource;
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, Asked, Batch, Blob, Block, Call, Decision, DecisionRecord, Effect, Entry,
-    GrantScope, Handler, Invoker as _, ModelAbility, Origin, ProviderSpec, Risk, RunLimits, ToolOutput,
-    ViewRequest,
+    Answer, ApprovalRequest, Asked, Batch, Blob, Block, Call, Decision, DecisionRecord, Effect,
+    Entry, GrantScope, Handler, Invoker as _, ModelAbility, Origin, ProviderSpec, Risk, RunLimits,
+    ToolOutput, ViewRequest,
 };
 use toolcrib_app::providers::Format;
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
@@ -37,10 +37,20 @@ fn declared_by(provider: &str, kind: &str) -> Vec<ProviderSpec> {
 }
 
 /// A world with `apply_patch` (declared by Responses, run here) and `web_search` (declared and run by Responses).
-async fn with_provider_tools(start: Start, patch: &Arc<ScriptedTool>, search: &Arc<ScriptedTool>) -> World {
+async fn with_provider_tools(
+    start: Start,
+    patch: &Arc<ScriptedTool>,
+    search: &Arc<ScriptedTool>,
+) -> World {
     let entries = vec![
-        Entry::ProviderDefined { providers: declared_by("openai-responses", "apply_patch"), handler: Arc::clone(patch) as _ },
-        Entry::Hosted { spec: Arc::clone(Handler::spec(&**search)), providers: declared_by("openai-responses", "web_search") },
+        Entry::ProviderDefined {
+            providers: declared_by("openai-responses", "apply_patch"),
+            handler: Arc::clone(patch) as _,
+        },
+        Entry::Hosted {
+            spec: Arc::clone(Handler::spec(&**search)),
+            providers: declared_by("openai-responses", "web_search"),
+        },
     ];
     let w = start.open().await;
     w.toolcrib.catalog().attach(&FixedSource::new("openai", entries)).await.unwrap();
@@ -66,7 +76,9 @@ fn taxonomy() -> Vec<Row> {
             "Tool: declared and executed locally",
             async |s| {
                 let w = s.file("a.txt", "A").open().await;
-                w.exec(Format::OpenAiChat, chat(&[("1", "read_file", json!({"path": "a.txt"}))])).await["calls"].clone()
+                w.exec(Format::OpenAiChat, chat(&[("1", "read_file", json!({"path": "a.txt"}))]))
+                    .await["calls"]
+                    .clone()
             },
             json!([{"status": "success", "result": "A"}]),
         ),
@@ -82,7 +94,17 @@ fn taxonomy() -> Vec<Row> {
                 let reply = w.exec(Format::OpenAiResponses, body.to_string()).await;
                 json!({"messages": reply["messages"], "runs": patch.runs()})
             },
-            json!({"messages": [{"type": "apply_patch_call_output", "call_id": "call_p", "status": "completed", "output": "…patched…"}], "runs": 1}),
+            json!({
+                "messages": [
+                    {
+                        "type": "apply_patch_call_output",
+                        "call_id": "call_p",
+                        "status": "completed",
+                        "output": {"json": {"result": "patched"}},
+                    },
+                ],
+                "runs": 1,
+            }),
         ),
         row(
             "HostedTool: skip local execution, the result arrives in the next turn",
@@ -90,8 +112,17 @@ fn taxonomy() -> Vec<Row> {
                 let (patch, search) = (patch(), search());
                 let w = with_provider_tools(s, &patch, &search).await;
                 let body = json!({"object": "response", "status": "completed", "output": [
-                    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "rust"}},
-                    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Found."}]},
+                    {
+                        "type": "web_search_call",
+                        "id": "ws_1",
+                        "status": "completed",
+                        "action": {"type": "search", "query": "rust"},
+                    },
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": "Found."}],
+                    },
                 ]});
                 let reply = w.exec(Format::OpenAiResponses, body.to_string()).await;
                 json!({"hosted": reply["hosted"], "messages": reply["messages"], "runs": search.runs()})
@@ -103,7 +134,10 @@ fn taxonomy() -> Vec<Row> {
             async |s| {
                 let (patch, search) = (patch(), search());
                 let w = with_provider_tools(s, &patch, &search).await;
-                let batch = Batch { view: view_of("openai-responses"), ..Batch::new(Origin::Model, vec![Call::new("web_search", json!({}))]) };
+                let batch = Batch {
+                    view: view_of("openai-responses"),
+                    ..Batch::new(Origin::Model, vec![Call::new("web_search", json!({}))])
+                };
                 json!([w.all(batch).await, search.runs()])
             },
             json!([[{"error_type": "tool_not_available", "message": "…the provider runs it…"}], 0]),
@@ -113,9 +147,19 @@ fn taxonomy() -> Vec<Row> {
             async |s| {
                 let (patch, search) = (patch(), search());
                 let w = with_provider_tools(s, &patch, &search).await;
-                let calls = vec![Call::new("apply_patch", json!({})), Call::new("web_search", json!({}))];
-                let batch = Batch { view: view_of("openai-responses"), ..Batch::new(Origin::Model, calls) };
-                json!([w.all(batch).await.iter().map(|said| said["status"].clone()).collect::<Vec<_>>(), patch.runs(), search.runs()])
+                let calls =
+                    vec![Call::new("apply_patch", json!({})), Call::new("web_search", json!({}))];
+                let batch =
+                    Batch { view: view_of("openai-responses"), ..Batch::new(Origin::Model, calls) };
+                json!([
+                    w.all(batch)
+                        .await
+                        .iter()
+                        .map(|said| said["status"].clone())
+                        .collect::<Vec<_>>(),
+                    patch.runs(),
+                    search.runs()
+                ])
             },
             json!([["success", "error"], 1, 0]),
         ),
@@ -125,20 +169,47 @@ fn taxonomy() -> Vec<Row> {
                 let (patch, search) = (patch(), search());
                 let w = with_provider_tools(s, &patch, &search).await;
                 let own = |format: Format| {
-                    let declared = w.toolcrib.declare(format, &view_of(format.as_str()), false).value.to_string();
-                    [declared.contains(r#"{"type":"apply_patch"}"#), declared.contains(r#"{"type":"web_search"}"#), declared.contains("apply_patch")]
+                    let declared = w
+                        .toolcrib
+                        .declare(format, &view_of(format.as_str()), false)
+                        .value
+                        .to_string();
+                    [
+                        declared.contains(r#"{"type":"apply_patch"}"#),
+                        declared.contains(r#"{"type":"web_search"}"#),
+                        declared.contains("apply_patch"),
+                    ]
                 };
-                json!([own(Format::OpenAiResponses), own(Format::OpenAiChat), own(Format::Anthropic)])
+                json!([
+                    own(Format::OpenAiResponses),
+                    own(Format::OpenAiChat),
+                    own(Format::Anthropic)
+                ])
             },
             json!([[true, true, true], [false, false, false], [false, false, false]]),
         ),
         row(
             "FunctionSpec: name, description, parameters",
             async |s| {
-                let declared = s.open().await.toolcrib.declare(Format::Anthropic, &Arc::default(), false).value;
-                declared.as_array().unwrap().iter().find(|tool| tool["name"] == "list_dir").cloned().unwrap()
+                let declared = s
+                    .open()
+                    .await
+                    .toolcrib
+                    .declare(Format::Anthropic, &Arc::default(), false)
+                    .value;
+                declared
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|tool| tool["name"] == "list_dir")
+                    .cloned()
+                    .unwrap()
             },
-            json!({"name": "list_dir", "description": "…", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}}),
+            json!({
+                "name": "list_dir",
+                "description": "…",
+                "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
+            }),
         ),
     ]
 }
@@ -166,15 +237,27 @@ fn results() -> Vec<Row> {
         ),
         row(
             "is_error: flag indicating execution failure, in the tool's own words",
-            async |s| message(s, ToolOutput { is_error: true, ..ToolOutput::text("No such city.") }).await,
-            json!({"is_error": true, "content": [{"text": {"json": {"status": "error", "error_type": "execution_error", "message": "No such city."}}}]}),
+            async |s| {
+                message(s, ToolOutput { is_error: true, ..ToolOutput::text("No such city.") }).await
+            },
+            json!({
+                "is_error": true,
+                "content": [
+                    {
+                        "text": {
+                            "json": {"status": "error", "error_type": "execution_error", "message": "No such city."},
+                        },
+                    },
+                ],
+            }),
         ),
         row(
             "structured_content: data beside the text, for programs",
             async |s| {
                 let output = ToolOutput::text("21 °C").with_structured(json!({"celsius": 21}));
                 let w = s.tool(&Arc::new(ScriptedTool::new("work").returns(output))).open().await;
-                let answer = w.toolcrib.call("work", json!({}).into(), Origin::Model).await.unwrap();
+                let answer =
+                    w.toolcrib.call("work", json!({}).into(), Origin::Model).await.unwrap();
                 let result = answer.outcome().unwrap().result.clone().unwrap();
                 json!({"text": result.result, "data": result.structured})
             },
@@ -188,19 +271,31 @@ fn results() -> Vec<Row> {
         row(
             "a tool that breaks its own output schema has failed",
             async |s| {
-                let tool = ScriptedTool::new("work").returns(ToolOutput::structured(json!({"celsius": "warm"})));
-                let tool = tool.spec(|s| s.output_schema = Some(json!({"type": "object", "properties": {"celsius": {"type": "number"}}})));
+                let tool = ScriptedTool::new("work")
+                    .returns(ToolOutput::structured(json!({"celsius": "warm"})));
+                let tool = tool.spec(|s| {
+                    s.output_schema = Some(
+                        json!({"type": "object", "properties": {"celsius": {"type": "number"}}})
+                            .into(),
+                    )
+                });
                 s.tool(&Arc::new(tool)).call("work", json!({})).await
             },
-            json!({"error_type": "execution_error", "message": "Tool work returned a result that does not fit its own output schema…"}),
+            json!({
+                "error_type": "execution_error",
+                "message": "Tool work returned a result that does not fit its own output schema…",
+            }),
         ),
     ]
 }
 
 /// A call of "send_email" at this risk with this person: result, questions, runs.
 async fn sent(start: Start, risk: Risk, person: ScriptedApprover) -> Value {
-    let schema = json!({"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}});
-    let tool = ScriptedTool::new("send_email").takes(schema).spec(|s| (s.risk, s.effect) = (risk, Effect::SideEffect));
+    let schema =
+        json!({"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}});
+    let tool = ScriptedTool::new("send_email")
+        .takes(schema)
+        .spec(|s| (s.risk, s.effect) = (risk, Effect::SideEffect));
     let (tool, person) = (Arc::new(tool), Arc::new(person));
     let w = start.tool(&tool).asking(&person).open().await;
     let body = anthropic(&[("toolu_1", "send_email", json!({"to": "bob"}))]);
@@ -210,7 +305,9 @@ async fn sent(start: Start, risk: Risk, person: ScriptedApprover) -> Value {
 
 fn approval() -> Vec<Row> {
     let approve = || ScriptedApprover::approving(1);
-    let deny = |note: Option<&str>| ScriptedApprover::deciding([Decision::Deny { note: note.map(str::to_owned) }]);
+    let deny = |note: Option<&str>| {
+        ScriptedApprover::deciding([Decision::Deny { note: note.map(str::to_owned) }])
+    };
     let edit = |args: Value| ScriptedApprover::deciding([Decision::Edit { args }]);
     vec![
         row(
@@ -232,14 +329,32 @@ fn approval() -> Vec<Row> {
             "DENIED: is_error=True, \"denied by user\", not executed",
             async move |s| sent(s, Risk::High, deny(None)).await,
             json!({
-                "block": {"is_error": true, "content": [{"text": {"json": {"error_type": "approval_denied", "message": "The send_email action was denied by the user. Do not retry it."}}}]},
+                "block": {
+                    "is_error": true,
+                    "content": [
+                        {
+                            "text": {
+                                "json": {"error_type": "approval_denied", "message": "The send_email action was denied by the user. Do not retry it."},
+                            },
+                        },
+                    ],
+                },
                 "asked": 1, "seen": [],
             }),
         ),
         row(
             "… with the person's reason",
             async move |s| sent(s, Risk::High, deny(Some("wrong Bob"))).await,
-            json!({"block": {"content": [{"text": {"json": {"message": "The send_email action was denied by the user: wrong Bob. Do not retry it."}}}]}, "seen": []}),
+            json!({
+                "block": {
+                    "content": [
+                        {
+                            "text": {"json": {"message": "The send_email action was denied by the user: wrong Bob. Do not retry it."}},
+                        },
+                    ],
+                },
+                "seen": [],
+            }),
         ),
         row(
             "modified arguments run instead",
@@ -254,24 +369,50 @@ fn approval() -> Vec<Row> {
         row(
             "… a required one that is missing ends the call",
             async move |s| sent(s, Risk::High, edit(json!({}))).await,
-            json!({"block": {"is_error": true, "content": [{"text": {"json": {"error_type": "validation_error"}}}]}, "seen": []}),
+            json!({
+                "block": {
+                    "is_error": true,
+                    "content": [{"text": {"json": {"error_type": "validation_error"}}}],
+                },
+                "seen": [],
+            }),
         ),
         row(
             "skipped: not run, and the run goes on",
             async move |s| sent(s, Risk::High, ScriptedApprover::deciding([Decision::Skip])).await,
-            json!({"block": {"is_error": true, "content": [{"text": {"json": {"message": "…skipped by the user…Go on without it."}}}]}, "seen": []}),
+            json!({
+                "block": {
+                    "is_error": true,
+                    "content": [{"text": {"json": {"message": "…skipped by the user…Go on without it."}}}],
+                },
+                "seen": [],
+            }),
         ),
         row(
             "no handler: denied, never run",
             async move |s| sent(s, Risk::High, ScriptedApprover::default()).await,
-            json!({"block": {"is_error": true, "content": [{"text": {"json": {"error_type": "approval_denied", "message": "…nobody can be asked here…"}}}]}, "seen": []}),
+            json!({
+                "block": {
+                    "is_error": true,
+                    "content": [
+                        {
+                            "text": {"json": {"error_type": "approval_denied", "message": "…nobody can be asked here…"}},
+                        },
+                    ],
+                },
+                "seen": [],
+            }),
         ),
         row(
             "calls made inside a chain ask just the same",
             async |s| {
                 let tool = Arc::new(ScriptedTool::new("send_email").spec(|s| s.risk = Risk::High));
                 let w = s.tool(&tool).open().await;
-                json!([w.all(Batch::new(Origin::Chain, vec![Call::new("send_email", json!({}))])).await, tool.runs()])
+                json!([
+                    w.all(Batch::new(Origin::Chain, vec![Call::new("send_email", json!({}))]))
+                        .await,
+                    tool.runs()
+                ])
             },
             json!([[{"error_type": "approval_denied"}], 0]),
         ),
@@ -285,7 +426,9 @@ async fn waiting(start: Start, tool: &Arc<ScriptedTool>) -> (World, ApprovalRequ
     let run = w.run(RunLimits::default());
     let call = Call::new("send_email", json!({"to": "bob"}));
     let batch = Batch { run: Some(run), ..Batch::new(Origin::Model, vec![call]) };
-    let Some(Answer::Suspended(request)) = w.engine().invoke(batch).await.pop() else { panic!("not suspended") };
+    let Some(Answer::Suspended(request)) = w.engine().invoke(batch).await.pop() else {
+        panic!("not suspended")
+    };
     (w, *request)
 }
 
@@ -329,7 +472,7 @@ fn requests() -> Vec<Row> {
                 let before = tool.runs();
                 let yes = decided(Decision::Approve { scope: GrantScope::Once });
                 let answer = w.engine().decide(request.id, yes).await.unwrap();
-                json!({"before": before, "answer": shown(&answer), "seen": tool.seen()})
+                json!({"before": before, "answer": shown(answer.as_ref().unwrap()), "seen": tool.seen()})
             },
             json!({"before": 0, "answer": {"status": "success"}, "seen": [{"to": "bob"}]}),
         ),
@@ -338,9 +481,16 @@ fn requests() -> Vec<Row> {
             async |s| {
                 let tool = risky();
                 let (w, request) = waiting(s, &tool).await;
-                let first = w.engine().decide(request.id, decided(Decision::Deny { note: None })).await.unwrap();
-                let second = w.engine().decide(request.id, decided(Decision::Approve { scope: GrantScope::Once })).await;
-                json!({"first": shown(&first), "second": second.unwrap_err().to_string(), "runs": tool.runs()})
+                let first = w
+                    .engine()
+                    .decide(request.id, decided(Decision::Deny { note: None }))
+                    .await
+                    .unwrap();
+                let second = w
+                    .engine()
+                    .decide(request.id, decided(Decision::Approve { scope: GrantScope::Once }))
+                    .await;
+                json!({"first": shown(first.as_ref().unwrap()), "second": second.unwrap_err().to_string(), "runs": tool.runs()})
             },
             json!({"first": {"error_type": "approval_denied"}, "second": "already decided by ann", "runs": 0}),
         ),
@@ -353,18 +503,36 @@ fn requests() -> Vec<Row> {
                     s.risk = Risk::High;
                     s.description = "Sends to everybody.".to_owned();
                 }));
-                w.toolcrib.catalog().attach(&toolcrib_testkit::source_of("test", &[&other])).await.unwrap();
-                let answer = w.engine().decide(request.id, decided(Decision::Approve { scope: GrantScope::Once })).await.unwrap();
-                json!([shown(&answer), tool.runs(), other.runs()])
+                w.toolcrib
+                    .catalog()
+                    .attach(&toolcrib_testkit::source_of("test", &[&other]))
+                    .await
+                    .unwrap();
+                let answer = w
+                    .engine()
+                    .decide(request.id, decided(Decision::Approve { scope: GrantScope::Once }))
+                    .await
+                    .unwrap();
+                json!([shown(answer.as_ref().unwrap()), tool.runs(), other.runs()])
             },
-            json!([{"error_type": "approval_denied", "message": "send_email has changed since it was approved…"}, 0, 0]),
+            json!([
+                {"error_type": "approval_denied", "message": "send_email has changed since it was approved…"},
+                0,
+                0,
+            ]),
         ),
         row(
             "a decision that nobody asked for",
             async |s| {
                 let w = s.open().await;
                 let unknown = toolcrib_app::core::ApprovalId::fresh();
-                json!(w.engine().decide(unknown, decided(Decision::Skip)).await.unwrap_err().to_string())
+                json!(
+                    w.engine()
+                        .decide(unknown, decided(Decision::Skip))
+                        .await
+                        .unwrap_err()
+                        .to_string()
+                )
             },
             json!("no approval request has this id"),
         ),
@@ -372,12 +540,16 @@ fn requests() -> Vec<Row> {
             "approved for the run: not asked again in it, and asked again in the next",
             async |s| {
                 let tool = risky();
-                let person = Arc::new(ScriptedApprover::deciding([Decision::Approve { scope: GrantScope::Run }]));
+                let person = Arc::new(ScriptedApprover::deciding([Decision::Approve {
+                    scope: GrantScope::Run,
+                }]));
                 let w = s.tool(&tool).asking(&person).open().await;
                 let (first, next) = (w.run(RunLimits::default()), w.run(RunLimits::default()));
                 let mut ended = Vec::new();
                 for (run, n) in [(first, 1), (first, 2), (next, 3)] {
-                    ended.push(w.call_in(run, "send_email", json!({"n": n})).await["status"].clone());
+                    ended.push(
+                        w.call_in(run, "send_email", json!({"n": n})).await["status"].clone(),
+                    );
                 }
                 json!([ended, person.asked().len(), tool.runs()])
             },
@@ -392,14 +564,25 @@ fn artifacts_and_skills() -> Vec<Row> {
             "large result: stored, with a reference and a preview; the reference reads the whole",
             async |s| {
                 let text: String = (0..4000).map(|n| format!("row {n}\n")).collect();
-                let w = s.tool(&Arc::new(ScriptedTool::new("query_db").returns(ToolOutput::text(text)))).open().await;
+                let w = s
+                    .tool(&Arc::new(ScriptedTool::new("query_db").returns(ToolOutput::text(text))))
+                    .open()
+                    .await;
                 let said = w.call("query_db", json!({})).await;
                 let reference = said["artifact"].clone();
-                let page = w.call("read_artifact", json!({"ref": reference, "offset": 20_000, "limit": 30})).await;
-                let found = w.call("read_artifact", json!({"ref": reference, "pattern": "^row 2077$"})).await;
+                let page = w
+                    .call("read_artifact", json!({"ref": reference, "offset": 20_000, "limit": 30}))
+                    .await;
+                let found = w
+                    .call("read_artifact", json!({"ref": reference, "pattern": "^row 2077$"}))
+                    .await;
                 json!({"said": said, "page": page["result"], "found": found["result"]})
             },
-            json!({"said": {"status": "success", "artifact": "art_…", "result": "[Showing …row 0\n…row 3999\n"}, "page": "…row 2…", "found": "…row 2077…"}),
+            json!({
+                "said": {"status": "success", "artifact": "art_…", "result": "[Showing …row 0\n…row 3999\n"},
+                "page": "…row 2…",
+                "found": "…row 2077…",
+            }),
         ),
         row(
             "allowed_tools limits which tools can be used; an empty list sets no limit",
@@ -407,11 +590,22 @@ fn artifacts_and_skills() -> Vec<Row> {
                 let w = s.file("a.txt", "x").open().await;
                 let with = async |skill: Option<Vec<String>>| {
                     let view = ViewRequest { skill, ..ViewRequest::default() };
-                    let calls = vec![Call::new("read_file", json!({"path": "a.txt"})), Call::new("get_current_time", json!({}))];
+                    let calls = vec![
+                        Call::new("read_file", json!({"path": "a.txt"})),
+                        Call::new("get_current_time", json!({})),
+                    ];
                     let batch = Batch { view: Arc::new(view), ..Batch::new(Origin::Model, calls) };
-                    w.all(batch).await.iter().map(|said| said["error_type"].clone()).collect::<Vec<_>>()
+                    w.all(batch)
+                        .await
+                        .iter()
+                        .map(|said| said["error_type"].clone())
+                        .collect::<Vec<_>>()
                 };
-                json!([with(Some(vec!["read_file".to_owned()])).await, with(Some(vec![])).await, with(None).await])
+                json!([
+                    with(Some(vec!["read_file".to_owned()])).await,
+                    with(Some(vec![])).await,
+                    with(None).await
+                ])
             },
             json!([[null, "tool_not_available"], [null, null], [null, null]]),
         ),

@@ -102,7 +102,9 @@ async fn request(stream: &mut TcpStream) -> Option<Vec<u8>> {
 fn answer(status: &str, kind: &str, body: &str) -> String {
     let length = if status.starts_with("204") { 0 } else { body.len() };
     let body = &body[..length];
-    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nSet-Cookie: sid=s3cr3t\r\n\r\n{body}")
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nSet-Cookie: sid=s3cr3t\r\n\r\n{body}"
+    )
 }
 
 fn redirect(status: &str, to: &str) -> String {

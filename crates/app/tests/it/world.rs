@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_app::core::{
-    Answer, Batch, Call, Context, Invoker as _, Origin, Permission, PermissionState, RawArgs, RunId,
-    RunLimits, RunSpec,
+    Answer, Batch, Call, Context, Invoker as _, Origin, Permission, PermissionState, RawArgs,
+    RunId, RunLimits, RunSpec,
 };
 use toolcrib_app::providers::Format;
 use toolcrib_app::{Builder, Engine, ExecRequest, Settings, Toolcrib};
@@ -151,12 +151,17 @@ impl World {
 
     /// One call of a run.
     pub(crate) async fn call_in(&self, run: RunId, name: &str, args: Value) -> Value {
-        let batch = Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::new(name, args)]) };
+        let batch =
+            Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::new(name, args)]) };
         self.all(batch).await.remove(0)
     }
 
     /// Runs what a model answered: messages with their JSON texts opened, wire form of each call, notes; or the error.
-    pub(crate) async fn exec(&self, format: impl Into<Option<Format>>, body: impl AsRef<[u8]>) -> Value {
+    pub(crate) async fn exec(
+        &self,
+        format: impl Into<Option<Format>>,
+        body: impl AsRef<[u8]>,
+    ) -> Value {
         let request = ExecRequest {
             body: body.as_ref(),
             format: format.into(),

@@ -14,6 +14,7 @@ use toolcrib_core::CancellationToken;
 use super::beneath::{Identity, Node, Spot, open_in};
 use super::error::Fault;
 use super::roots::Roots;
+use super::write;
 
 /// What a walk may cost.
 #[derive(Debug, Clone, Copy)]
@@ -213,7 +214,7 @@ where
         for entry in Dir::read_from(fd)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
+            if name == b"." || name == b".." || write::is_temp_name(name) {
                 continue;
             }
             // One more than there is room for, so that the walk sees that it had to stop.

@@ -69,9 +69,20 @@ impl Drop for Temp<'_> {
     }
 }
 
+/// How the name of a file begins and ends that exists for a moment.
+const TEMP: (&str, &str) = (".toolcrib-", ".tmp");
+
 /// A name that nobody can guess, for files that exist for a moment.
 pub(super) fn temp_name() -> OsString {
-    format!(".toolcrib-{:016x}.tmp", RandomState::new().hash_one(std::process::id())).into()
+    let unique = RandomState::new().hash_one(std::process::id());
+    format!("{}{unique:016x}{}", TEMP.0, TEMP.1).into()
+}
+
+/// Whether this is such a name. Nobody is shown what another write is in the middle of.
+pub(super) fn is_temp_name(name: &[u8]) -> bool {
+    name.strip_prefix(TEMP.0.as_bytes())
+        .and_then(|rest| rest.strip_suffix(TEMP.1.as_bytes()))
+        .is_some_and(|hex| hex.len() == 16 && hex.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Renames an entry, refusing to replace one unless told to.

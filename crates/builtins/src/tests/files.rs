@@ -305,20 +305,22 @@ fn calls_on_one_file_share_a_lock() {
         let handler: Arc<dyn Handler> = shop.tool(tool);
         handler.assess(&args).expect(tool)
     };
-    let (key, access) =
-        assess("read_file", json!({"path": "a/../b.md"})).concurrency.expect("lock");
+    let locks = assess("read_file", json!({"path": "a/../b.md"})).concurrency;
+    let (key, access) = locks.into_iter().next().expect("lock");
     assert_eq!(
         (key.as_str(), access),
         (format!("file:{}", shop.at("b.md").display()).as_str(), Access::Shared)
     );
     let absolute = shop.at("b.md").display().to_string();
     let write = assess("write_file", json!({"path": absolute, "content": "x"}));
-    assert_eq!(write.concurrency, Some((key, Access::Exclusive)));
+    assert_eq!(write.concurrency, [(key, Access::Exclusive)]);
     assert_eq!(write.effect, Effect::Idempotent);
     let append = assess("write_file", json!({"path": "b.md", "content": "x", "mode": "append"}));
     assert_eq!(append.effect, Effect::SideEffect);
     assert_eq!(append.summary.as_deref(), Some("append to b.md (1 bytes)"));
-    assert_eq!(assess("read_file", json!({"path": "/etc/passwd"})).concurrency, None);
+    assert_eq!(assess("read_file", json!({"path": "/etc/passwd"})).concurrency, []);
+    let both = assess("move_path", json!({"from": "a.md", "to": "b.md"}));
+    assert_eq!(both.concurrency.len(), 2);
 }
 
 #[tokio::test]

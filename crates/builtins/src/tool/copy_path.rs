@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{aliases, blocking, examples, file_spec, on_file, said, with_undo_note};
+use super::{aliases, blocking, examples, file_spec, lock, on_file, said, with_undo_note};
 use crate::fs::Workspace;
 
 /// The tool.
@@ -60,7 +60,9 @@ impl Tool for CopyPath {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let summary = format!("copy {} to {}", args.from, args.to);
-        Ok(on_file(spec, self.workspace.roots(), &args.to, Access::Exclusive, summary))
+        let roots = self.workspace.roots();
+        let from = on_file(spec, roots, &args.from, Access::Shared, summary);
+        Ok(lock(from, roots, &args.to, Access::Exclusive))
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {

@@ -34,8 +34,6 @@ pub(crate) struct Args {
 enum Format {
     Iso8601,
     HumanReadable,
-    #[serde(rename = "ISO8601")]
-    SeedIso8601,
 }
 
 pub(crate) fn spec() -> ToolSpec {
@@ -82,7 +80,7 @@ impl Tool for GetCurrentTime {
 
 fn format(now: &Zoned, format: Format) -> String {
     let pattern = match format {
-        Format::Iso8601 | Format::SeedIso8601 => ISO,
+        Format::Iso8601 => ISO,
         Format::HumanReadable => HUMAN_READABLE,
     };
     now.strftime(pattern).to_string()
@@ -137,7 +135,6 @@ mod tests {
     async fn zones_and_formats() {
         for (args, expected) in [
             (json!({"timezone": "UTC"}), "2026-11-21T15:04:05+00:00"),
-            (json!({"timezone": "UTC", "format": "ISO8601"}), "2026-11-21T15:04:05+00:00"),
             (json!({"timezone": "America/New_York"}), "2026-11-21T10:04:05-05:00"),
             (
                 json!({"timezone": "Asia/Kathmandu", "format": "iso8601"}),

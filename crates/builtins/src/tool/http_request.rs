@@ -127,7 +127,8 @@ impl Tool for HttpRequest {
             let _ =
                 write!(head, "\n({} more headers are not shown.)", response.head.headers_omitted);
         }
-        let mut content = vec![Block::text(head.trim_end())];
+        // A blank line ends the headers, as it does on the wire.
+        let mut content = vec![Block::text(format!("{}\n", head.trim_end()))];
         content.push(match &body {
             Body::Text { text, media_type } => {
                 Block::Text { text: text.clone(), media_type: media_type.clone() }

@@ -71,7 +71,11 @@ fn on_file(
     access: Access,
     summary: String,
 ) -> Assessment {
-    let assessment = Assessment::declared(spec).saying(summary);
+    lock(Assessment::declared(spec).saying(summary), roots, path, access)
+}
+
+/// The same, holding one more path.
+fn lock(assessment: Assessment, roots: &Roots, path: &str, access: Access) -> Assessment {
     match roots.lock_key(path) {
         Some(key) => assessment.locking(key, access),
         // The path is refused when the tool runs.

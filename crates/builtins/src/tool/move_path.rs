@@ -8,7 +8,7 @@ use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::copy_path::two_path_aliases;
-use super::{blocking, examples, file_spec, on_file, said, with_undo_note};
+use super::{blocking, examples, file_spec, lock, on_file, said, with_undo_note};
 use crate::fs::Workspace;
 
 /// The tool.
@@ -46,7 +46,9 @@ impl Tool for MovePath {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let summary = format!("move {} to {}", args.from, args.to);
-        Ok(on_file(spec, self.workspace.roots(), &args.from, Access::Exclusive, summary))
+        let roots = self.workspace.roots();
+        let from = on_file(spec, roots, &args.from, Access::Exclusive, summary);
+        Ok(lock(from, roots, &args.to, Access::Exclusive))
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {

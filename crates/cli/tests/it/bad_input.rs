@@ -247,7 +247,8 @@ fn nothing_at_all() {
             refused(&["exec", "--format", format], input, 2, &["empty"]);
         }
     }
-    refused(&["exec"], "", 2, &[]);
+    refused(&["exec"], "", 2, &["empty"]);
+    refused(&["exec"], "<html><title>502 Bad Gateway</title>", 2, &["HTML page"]);
 }
 
 #[test]

@@ -49,16 +49,11 @@ fn shape(stdout: &str) -> String {
     text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
 }
 
-/// Recordings that another format can hold too: text alone is an assistant message of Chat as well. There is nothing to run in them.
-const SHARED: &[(&str, &str)] = &[("anthropic/no_calls.json", "openai-chat")];
-
 #[test]
 fn a_recording_given_as_another_format_names_its_own() {
     for (format, path) in recordings().into_iter().filter(|(_, path)| told(path)) {
         let text = fs::read(&path).unwrap();
-        let shared =
-            |other: &str| SHARED.iter().any(|(name, with)| path.ends_with(name) && other == *with);
-        for other in FORMATS.into_iter().filter(|other| *other != format && !shared(other)) {
+        for other in FORMATS.into_iter().filter(|other| *other != format) {
             let ended =
                 TestEnv::new().feed(&["exec", "--policy", "locked", "--format", other], &text);
             assert_eq!(

@@ -167,7 +167,9 @@ fn check(
         }
     };
     let mut map = unwrap(map, schema, &mut changes);
-    rename(&mut map, schema, &mut changes);
+    if let Err(message) = rename(&mut map, schema, &mut changes) {
+        return Decoded::ValidationError { message };
+    }
     let mut value = Value::Object(map);
     let valid = validator.is_valid(&value);
     let mut fit = Fit::new(schema, bytes, deepest, changes);
@@ -190,18 +192,29 @@ fn check(
     }
 }
 
-/// Gives parameters that came under another of their names the one that the schema has; with both there, neither is touched.
-fn rename(map: &mut Map<String, Value>, schema: &Schema, changes: &mut Changes) {
+/// Gives parameters that came under another of their names the one that the schema has. Under both names they must be equal.
+fn rename(
+    map: &mut Map<String, Value>,
+    schema: &Schema,
+    changes: &mut Changes,
+) -> Result<(), String> {
     for (alias, name) in schema.aliases() {
-        if map.contains_key(name) {
-            continue;
+        let Some(value) = map.get(alias) else { continue };
+        if let Some(own) = map.get(name).filter(|own| *own != value) {
+            return Err(format!(
+                "{name:?} and {alias:?} are one parameter, and they were sent with different values ({} and {}). Send {name:?} only.",
+                brief(own, 100),
+                brief(value, 100)
+            ));
         }
-        let Some(value) = map.shift_remove(alias) else { continue };
-        map.insert(name.clone(), value);
+        if let Some(value) = map.shift_remove(alias) {
+            map.insert(name.clone(), value);
+        }
         changes.add(ChangeKind::Renamed, || {
             (format!("/{name}"), format!("{alias:?} was read as {name:?}, the parameter's name"))
         });
     }
+    Ok(())
 }
 
 /// Takes `{"arguments": {...}}` apart if that outer name is not a parameter and the inner ones all are.

@@ -58,5 +58,6 @@ mod tests;
 pub use change::{Change, ChangeKind, MAX_CHANGES};
 pub use decode::{Decoded, Limits, decode, decode_value};
 pub use message::MAX_MESSAGE_BYTES;
+pub(crate) use parse::parse_strict;
 pub use read::MAX_ENCODINGS;
 pub use schema::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, Schema, SchemaError};

@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str, max_depth: usize, changes: &mut Changes) -> Resu
 }
 
 /// Parses strict JSON, or nothing: for strings that may hold a value.
-pub(super) fn parse_strict(text: &str, max_depth: usize) -> Option<Value> {
+pub(crate) fn parse_strict(text: &str, max_depth: usize) -> Option<Value> {
     let mut changes = Changes::default();
     let parsed = parse(text, max_depth, &mut changes).ok()?;
     changes.is_empty().then_some(parsed.value)

@@ -105,7 +105,14 @@ impl Schema {
         if shape.multiplies {
             max_depth = cost::max_depth(plan.get_or_init(|| Plan::compile(&source)))?;
         }
-        Ok(Self { source, aliases: Vec::new(), max_depth, plan, validator: OnceLock::new(), branches: OnceLock::new() })
+        Ok(Self {
+            source,
+            aliases: Vec::new(),
+            max_depth,
+            plan,
+            validator: OnceLock::new(),
+            branches: OnceLock::new(),
+        })
     }
 
     /// The same, also taking these other names of top-level parameters: (alias, name).

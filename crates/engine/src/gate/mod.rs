@@ -4,4 +4,5 @@ mod permission;
 mod preset;
 
 pub use permission::{GrantedPermissions, PermissionGate};
+pub(crate) use preset::Owner;
 pub use preset::Preset;

@@ -40,7 +40,7 @@ impl Gate for PermissionGate {
         if undecided.is_empty() {
             return Ok(Vote::Abstain);
         }
-        let reason = format!("{} needs permission: {}", proposal.operation, undecided.join(", "));
+        let reason = format!("Permission {}", undecided.join(", "));
         Ok(Vote::Ask { kind: ReasonKind::Permission, reason })
     }
 }
@@ -49,7 +49,9 @@ impl Gate for PermissionGate {
 fn denied(permission: &Permission, hint: &str) -> Vote {
     Vote::Deny {
         error_type: ErrorType::PermissionDenied,
-        reason: format!("Permission {permission} was denied by the user.{hint} Do not try again without being asked to."),
+        reason: format!(
+            "Permission {permission} was denied by the user.{hint} Do not try again without being asked to."
+        ),
     }
 }
 

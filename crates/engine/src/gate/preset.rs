@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Effect, ErrorType, Proposal, ReasonKind, Risk, Tier, Vote};
+use toolcrib_core::{Effect, ErrorType, Proposal, ReasonKind, Risk, Vote};
 
 /// A preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -19,6 +19,17 @@ pub enum Preset {
     AskAll,
     /// Only safe reads run; nothing asks.
     Locked,
+}
+
+/// What the owner has said of a tool elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner {
+    /// `[tools.NAME] ask`.
+    pub(crate) ask: Option<bool>,
+    /// Whether a rule has spoken about this call.
+    pub(crate) ruled: bool,
+    /// Whether the tool is one of those that are always there.
+    pub(crate) innate: bool,
 }
 
 impl Preset {
@@ -36,16 +47,16 @@ impl Preset {
         }
     }
 
-    /// Judges a call that no rule spoke about. `ask` is what the owner says of this tool.
-    #[must_use]
-    pub fn judge(self, proposal: &Proposal<'_>, ask: Option<bool>) -> Vote {
+    /// Judges a call. What a rule has allowed is asked about only where the owner says so of the tool; locked stays locked.
+    pub(crate) fn judge(self, proposal: &Proposal<'_>, owner: Owner) -> Vote {
         let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
-        let asks = match (self, ask) {
+        let asks = match (self, owner.ask) {
             (Self::Locked, _) if harmless => false,
             (Self::Locked, _) => return locked(proposal.operation),
             (_, Some(true)) => true,
+            _ if owner.ruled => false,
             (_, Some(false)) if proposal.risk < Risk::Critical => false,
-            (Self::AskAll, _) => proposal.spec.tier != Tier::Innate,
+            (Self::AskAll, _) => !owner.innate,
             (Self::AskRisky, _) => proposal.risk >= Risk::High,
             (Self::Auto, _) => proposal.risk >= Risk::Critical,
         };
@@ -83,9 +94,8 @@ impl FromStr for Preset {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|preset| preset.as_str() == text)
-            .ok_or_else(|| format!("\"{text}\" is no preset; use auto, ask-risky, ask-all or locked"))
+        Self::ALL.into_iter().find(|preset| preset.as_str() == text).ok_or_else(|| {
+            format!("\"{text}\" is no preset; use auto, ask-risky, ask-all or locked")
+        })
     }
 }

@@ -13,24 +13,24 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         return stopped();
     }
     let tool = Arc::clone(flight.tool()?);
-    let key = flight.assessment.as_mut().and_then(|a| a.concurrency.take());
-    let limits: Vec<Arc<Semaphore>> =
-        [&tool.limit, &tool.source_limit, &flight.scope.slots].into_iter().flatten().cloned().collect();
-    if key.is_none() && limits.is_empty() {
+    let keys = flight.assessment.as_mut().map(|a| std::mem::take(&mut a.concurrency));
+    let keys = keys.unwrap_or_default();
+    let limits: Vec<Arc<Semaphore>> = [&tool.limit, &tool.source_limit, &flight.scope.slots]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    if keys.is_empty() && flight.queued.is_none() && limits.is_empty() {
         return Ok(Passed::PLAIN);
     }
     let cancel = flight.cancel.clone();
     let turn = async {
         // The lock first: a call that waits for it must not hold a slot that the holder of the lock needs.
-        if flight.held.is_none() {
-            flight.held = match (flight.queued.take(), key) {
-                (Some(place), _) => Some(place.into_inner().unwrap_or_else(PoisonError::into_inner).await),
-                (None, Some((key, access))) => {
-                    let engine = Arc::clone(flight.engine());
-                    Some(engine.locks.acquire(&key, access).await)
-                }
-                (None, None) => None,
-            };
+        if let Some(place) = flight.queued.take() {
+            flight.held = Some(place.into_inner().unwrap_or_else(PoisonError::into_inner).await);
+        } else if !keys.is_empty() {
+            let engine = Arc::clone(flight.engine());
+            flight.held = Some(engine.locks.acquire_all(keys).await);
         }
         for limit in limits {
             // The semaphores are never closed.

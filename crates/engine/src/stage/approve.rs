@@ -10,8 +10,9 @@ use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::Waiting;
 use toolcrib_core::{
-    Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallRecord, Context, Decision,
-    DecisionRecord, ErrorType, EventKind, Grant, GrantId, GrantScope, OutcomeKind, RawArgs, StoreError,
+    Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallRecord, Context,
+    Decision, DecisionRecord, ErrorType, EventKind, Grant, GrantId, GrantScope, OutcomeKind,
+    RawArgs, ReasonKind, StoreError,
 };
 
 use crate::batch;
@@ -50,24 +51,63 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     };
     let request = question(flight, open)?;
     store(flight, &request).await?;
-    flight.tell(EventKind::ApprovalRequired, |_| ());
+    flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
+    let mut elsewhere = flight.engine().waiting.enter(request.id);
+    flight.question = Some(request.id);
     let wait = flight.engine().settings.approval_timeout;
     let asked = AssertUnwindSafe(async { approver.ask(&request).await }).catch_unwind();
     let asked = tokio::select! {
         asked = within(wait, asked) => asked,
+        // Decided on another surface: the answer here is not waited for.
+        Ok(record) = &mut elsewhere => return apply(flight, Resumed { request, record }),
         () = flight.cancel.cancelled() => {
+            close(flight, &request, "stopped").await;
             return fail(ErrorType::Cancelled, "The call was stopped while it waited for approval; it was not run.");
         }
     };
     match asked {
-        Some(Ok(Asked::Decided { decision, by })) => decided_now(flight, request, decision, by).await,
-        Some(Ok(Asked::Later)) => Err(Stop::Suspend(Box::new(request))),
-        Some(Ok(Asked::Nobody)) => nobody(flight),
-        Some(Err(_)) => fail(
-            ErrorType::ApprovalDenied,
-            format!("{} could not be approved: asking failed. Do not retry it.", flight.operation()),
-        ),
-        None => expired(flight),
+        Some(Ok(Asked::Decided { decision, by })) => {
+            decided_now(flight, request, decision, by).await
+        }
+        Some(Ok(Asked::Later)) => {
+            flight.question = None;
+            Err(Stop::Suspend(Box::new(request)))
+        }
+        Some(Ok(Asked::Nobody)) => {
+            close(flight, &request, "nobody").await;
+            nobody(flight)
+        }
+        Some(Err(_)) => {
+            close(flight, &request, "nobody").await;
+            let operation = flight.operation();
+            let text =
+                format!("{operation} could not be approved: asking failed. Do not retry it.");
+            fail(ErrorType::ApprovalDenied, text)
+        }
+        None => match close(flight, &request, "deadline").await {
+            // Somebody decided at the last moment, on another surface.
+            Some(record) => apply(flight, Resumed { request, record }),
+            None => expired(flight),
+        },
+    }
+}
+
+/// Ends a question that nobody will answer any more, so that it is shown to nobody. If somebody was faster, that is their decision.
+async fn close(
+    flight: &mut InFlight,
+    request: &ApprovalRequest,
+    by: &str,
+) -> Option<DecisionRecord> {
+    let record = denied_by(by, flight.engine().clock.now_ms());
+    flight.question = None;
+    flight.engine().approvals.decide(request.id, record).await.ok()?.err()
+}
+
+pub(crate) fn denied_by(by: &str, at: i64) -> DecisionRecord {
+    DecisionRecord {
+        decision: Decision::Deny { note: None },
+        decided_by: by.to_owned(),
+        decided_at: at,
     }
 }
 
@@ -86,6 +126,7 @@ async fn unanswered(flight: &InFlight) -> Result<Vec<AskReason>, Stop> {
         owner: &context.owner,
         operation: flight.operation(),
         definition_hash: tool.definition_hash(),
+        risk: flight.assessed()?.risk,
         run: flight.scope.run.as_ref().map(|run| run.id),
         conversation: &context.conversation,
         now_ms: flight.engine().clock.now_ms(),
@@ -146,7 +187,10 @@ async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop>
         Ok(()) => Ok(()),
         Err(error) => fail(
             ErrorType::ApprovalDenied,
-            format!("{} needs approval, but the question could not be stored ({error}); it was not run.", request.operation),
+            format!(
+                "{} needs approval, but the question could not be stored ({error}); it was not run.",
+                request.operation
+            ),
         ),
     }
 }
@@ -157,14 +201,18 @@ async fn decided_now(
     decision: Decision,
     by: String,
 ) -> Step {
-    let record = DecisionRecord { decision, decided_by: by, decided_at: flight.engine().clock.now_ms() };
+    let record =
+        DecisionRecord { decision, decided_by: by, decided_at: flight.engine().clock.now_ms() };
     let engine = Arc::clone(flight.engine());
     let record = match engine.approvals.decide(request.id, record.clone()).await {
         Ok(Ok(())) => record,
         // Somebody else was faster, on another surface: their decision stands.
         Ok(Err(first)) => first,
         Err(error) => {
-            return fail(ErrorType::ApprovalDenied, format!("The decision could not be stored ({error}); the call was not run."));
+            return fail(
+                ErrorType::ApprovalDenied,
+                format!("The decision could not be stored ({error}); the call was not run."),
+            );
         }
     };
     remember(&engine, &request, &record).await;
@@ -173,7 +221,11 @@ async fn decided_now(
 
 /// In this very pipeline the arguments are those that were shown; only edited ones have to enter again.
 fn apply(flight: &mut InFlight, resumed: Resumed) -> Step {
-    flight.tell(EventKind::ApprovalDecided, |_| ());
+    flight.question = None;
+    flight.tell(EventKind::ApprovalDecided, |event| {
+        event.approval = Some(resumed.request.id);
+        event.decided_by = Some(resumed.record.decided_by.clone());
+    });
     match &resumed.record.decision {
         Decision::Edit { .. } => Err(Stop::Again(Box::new(resumed))),
         _ => verdict(flight, &resumed),
@@ -186,10 +238,17 @@ fn decided_before(flight: &mut InFlight, resumed: &Resumed) -> Step {
     if tool.definition_hash() != resumed.request.definition_hash {
         return fail(
             ErrorType::ApprovalDenied,
-            format!("{} has changed since it was approved, so it was not run. Call it again to ask anew.", flight.asked),
+            format!(
+                "{} has changed since it was approved, so it was not run. Call it again to ask anew.",
+                flight.asked
+            ),
         );
     }
-    let now = ApprovalRequest::binding_of(tool.definition_hash(), flight.shown_args(), resumed.request.run);
+    let now = ApprovalRequest::binding_of(
+        tool.definition_hash(),
+        flight.shown_args(),
+        resumed.request.run,
+    );
     let edited = matches!(resumed.record.decision, Decision::Edit { .. });
     if !edited && now != resumed.request.binding {
         return fail(
@@ -210,16 +269,41 @@ fn verdict(flight: &mut InFlight, resumed: &Resumed) -> Step {
             flight.approved_by = Some(by.clone());
             Ok(Passed::noting(format!("approved by {by}")))
         }
+        Decision::Deny { note } if only_permissions(&resumed.request) => {
+            let because = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            let asked: Vec<&str> =
+                resumed.request.reasons.iter().map(|r| r.text.as_str()).collect();
+            flight.tell(EventKind::PermissionDenied, |event| {
+                event.error_type = Some(ErrorType::PermissionDenied);
+            });
+            fail(
+                ErrorType::PermissionDenied,
+                format!("{} was denied by the user{because}. Do not retry it.", asked.join(", ")),
+            )
+        }
         Decision::Deny { note } => {
             let because = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
             let operation = flight.operation().to_owned();
-            fail(ErrorType::ApprovalDenied, format!("The {operation} action was denied by the user{because}. Do not retry it."))
+            fail(
+                ErrorType::ApprovalDenied,
+                format!("The {operation} action was denied by the user{because}. Do not retry it."),
+            )
         }
         Decision::Skip => {
             let operation = flight.operation().to_owned();
-            fail(ErrorType::ApprovalDenied, format!("The {operation} action was skipped by the user and not run. Go on without it."))
+            fail(
+                ErrorType::ApprovalDenied,
+                format!(
+                    "The {operation} action was skipped by the user and not run. Go on without it."
+                ),
+            )
         }
     }
+}
+
+/// Whether the person was asked for permissions of the host alone (seed 001, error scenario 3).
+fn only_permissions(request: &ApprovalRequest) -> bool {
+    request.reasons.iter().all(|reason| reason.kind == ReasonKind::Permission)
 }
 
 fn nobody(flight: &InFlight) -> Step {
@@ -237,7 +321,10 @@ fn nobody(flight: &InFlight) -> Step {
 fn expired(flight: &InFlight) -> Step {
     fail(
         ErrorType::ApprovalExpired,
-        format!("Nobody answered in time whether {} may run; it was not run. Ask the user before you try again.", flight.operation()),
+        format!(
+            "Nobody answered in time whether {} may run; it was not run. Ask the user before you try again.",
+            flight.operation()
+        ),
     )
 }
 
@@ -256,8 +343,9 @@ async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRe
             .reasons
             .iter()
             .map(|reason| reason.kind)
-            .filter(|kind| *kind != toolcrib_core::ReasonKind::Taint)
+            .filter(|kind| *kind != ReasonKind::Taint)
             .collect(),
+        risk: request.risk,
         scope,
         run: request.run,
         conversation: Some(request.context.conversation.clone()),
@@ -269,14 +357,14 @@ async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRe
     let _ = engine.grants.add(grant).await;
 }
 
-/// The one outcome of a call that nobody decided about in time. A second late decision finds it settled already, which is right.
+/// The one outcome of a call that nobody decided about in time; the question was closed just before, so nobody else settles it.
 async fn settle_expired(engine: &Inner, waiting: &Waiting) {
     let request = &waiting.request;
     let record = CallRecord {
         call: request.call,
         run: request.run,
-        asked: request.tool.to_string(),
         tool: Some(request.tool.clone()),
+        asked: None,
         outcome: OutcomeKind::Expired,
         error_type: Some(ErrorType::ApprovalExpired),
         attempts: 0,
@@ -291,21 +379,32 @@ pub(crate) async fn decide(
     engine: Arc<Inner>,
     id: ApprovalId,
     record: DecisionRecord,
-) -> Result<Answer, DecideError> {
+) -> Result<Option<Answer>, DecideError> {
     let store = |error: StoreError| DecideError::Store(error.to_string());
-    let (waiting, _) = engine.approvals.get(id).await.map_err(store)?.ok_or(DecideError::NotFound)?;
-    if waiting.request.expires_at.is_some_and(|end| record.decided_at >= end) {
-        settle_expired(&engine, &waiting).await;
-        return Err(DecideError::Expired);
+    let (waiting, decided) =
+        engine.approvals.get(id).await.map_err(store)?.ok_or(DecideError::NotFound)?;
+    if let Some(first) = decided {
+        return Err(DecideError::AlreadyDecided(Box::new(first)));
     }
+    // The time of a decision is ours to say, or an old date would revive what has expired.
+    let record = DecisionRecord { decided_at: engine.clock.now_ms(), ..record };
+    let expired = waiting.request.expires_at.is_some_and(|end| record.decided_at >= end);
+    let record = if expired { denied_by("deadline", record.decided_at) } else { record };
     if let Err(first) = engine.approvals.decide(id, record.clone()).await.map_err(store)? {
         return Err(DecideError::AlreadyDecided(Box::new(first)));
     }
+    if expired {
+        settle_expired(&engine, &waiting).await;
+        return Err(DecideError::Expired);
+    }
     remember(&engine, &waiting.request, &record).await;
+    if engine.waiting.hand_over(id, record.clone()) {
+        return Ok(None);
+    }
     let resumed = Resumed { request: waiting.request, record };
     let mut batch = waiting.batch;
     if let Some(call) = batch.calls.first_mut() {
         call.args = resumed.args();
     }
-    batch::resume(engine, batch, resumed).await.ok_or(DecideError::NotFound)
+    batch::resume(engine, batch, resumed).await.map(Some).ok_or(DecideError::NotFound)
 }

@@ -15,7 +15,8 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
         }
         Err(short) => {
             let error = exceeded(short);
-            flight.tell(EventKind::BudgetExceeded, |event| event.error = Some(error.message.clone()));
+            flight
+                .tell(EventKind::BudgetExceeded, |event| event.error = Some(error.message.clone()));
             Err(Stop::Fail(error))
         }
     }
@@ -29,8 +30,12 @@ fn estimate(flight: &InFlight) -> u64 {
 pub(crate) fn exceeded(short: Short) -> ToolError {
     let what = match short {
         Short::Calls(limit) => format!("all {limit} calls of this run are used"),
-        Short::Tokens(limit) => format!("the {limit} tokens of this run are used (estimated where nobody reports them)"),
-        Short::Time(limit) => format!("the {} s of tool time of this run are used", limit.as_secs()),
+        Short::Tokens(limit) => {
+            format!("the {limit} tokens of this run are used (estimated where nobody reports them)")
+        }
+        Short::Time(limit) => {
+            format!("the {} s of tool time of this run are used", limit.as_secs())
+        }
     };
     ToolError::new(
         ErrorType::BudgetExceeded,

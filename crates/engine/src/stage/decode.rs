@@ -26,7 +26,7 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
 /// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it is then read without.
 fn referring(text: &str) -> Option<Value> {
     references::may_hold(text)
-        .then(|| serde_json::from_str(text).ok())
+        .then(|| args::parse_strict(text, Limits::DEFAULT.max_depth))
         .flatten()
         .filter(references::holds)
 }

@@ -4,9 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use toolcrib_core::{AskReason, ErrorType, EventKind, Gate, Proposal, ReasonKind, Vote};
+use toolcrib_core::{AskReason, ErrorType, EventKind, Gate, Proposal, ReasonKind, Tier, Vote};
 
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::gate::{Owner, Preset};
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
     match judge(flight)? {
@@ -21,6 +22,14 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
             flight.asks = asks;
             Ok(note.map_or(Passed::PLAIN, Passed::noting))
         }
+    }
+}
+
+/// What policy denies by now: a call may have waited for a person or its turn since it was judged.
+pub(crate) fn still_allowed(flight: &InFlight) -> Result<(), Stop> {
+    match judge(flight)? {
+        Judged::Denied { error_type, reason } => fail(error_type, reason),
+        Judged::Open { .. } => Ok(()),
     }
 }
 
@@ -61,12 +70,22 @@ fn judge(flight: &InFlight) -> Result<Judged, Stop> {
             }
         }
     }
-    if ruled.is_none() {
-        match engine.settings.preset.judge(&proposal, tool.ask) {
-            Vote::Deny { error_type, reason } => return Ok(Judged::Denied { error_type, reason }),
-            Vote::Ask { kind, reason } => asks.push(AskReason { kind, text: reason }),
-            Vote::Allow { .. } | Vote::Abstain => {}
-        }
+    let owner = Owner {
+        ask: tool.ask,
+        ruled: ruled.is_some(),
+        innate: !tool.remote && tool.spec().tier == Tier::Innate,
+    };
+    match engine.settings.preset.judge(&proposal, owner) {
+        Vote::Deny { error_type, reason } => return Ok(Judged::Denied { error_type, reason }),
+        Vote::Ask { kind, reason } => asks.push(AskReason { kind, text: reason }),
+        Vote::Allow { .. } | Vote::Abstain => {}
+    }
+    if engine.settings.preset == Preset::Locked && !asks.is_empty() {
+        let reason = format!(
+            "{} is not allowed: nothing asks while tools are locked. Do not retry it.",
+            flight.operation()
+        );
+        return Ok(Judged::Denied { error_type: ErrorType::PolicyDenied, reason });
     }
     let note = asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ");
     let note = if note.is_empty() { ruled } else { Some(format!("ask: {note}")) };

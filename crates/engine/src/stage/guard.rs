@@ -54,7 +54,10 @@ async fn ask(guard: &dyn Guard, flight: &InFlight) -> Result<GuardVerdict, Strin
 }
 
 fn deny(flight: &InFlight, guard: &str, reason: &str) -> Step {
-    let text = format!("The call of {} was denied by the guard {guard}: {reason}. Do not retry it.", flight.asked);
+    let text = format!(
+        "The call of {} was denied by the guard {guard}: {reason}. Do not retry it.",
+        flight.asked
+    );
     flight.tell(EventKind::PermissionDenied, |event| event.error = Some(text.clone()));
     fail(ErrorType::PolicyDenied, text)
 }

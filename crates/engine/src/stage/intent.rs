@@ -2,9 +2,16 @@
 
 use toolcrib_core::{ErrorType, Intent, canonical};
 
+use super::gates;
 use crate::flight::{InFlight, Passed, Step, fail};
 
 pub(crate) async fn run(flight: &mut InFlight) -> Step {
+    if !flight.engine().registry.tools_enabled() {
+        return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
+    }
+    if flight.approved_by.is_some() {
+        gates::still_allowed(flight)?;
+    }
     let tool = flight.tool()?;
     let effect = flight.assessed()?.effect;
     let intent = Intent {

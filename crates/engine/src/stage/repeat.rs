@@ -15,6 +15,13 @@ pub(crate) struct BatchVerdict {
     repeat: Option<Repeat>,
 }
 
+impl BatchVerdict {
+    /// Whether the batch is refused.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeat.is_some()
+    }
+}
+
 /// One hash function for the life of the process; its values are never stored.
 fn hasher() -> &'static FixedState {
     static STATE: OnceLock<FixedState> = OnceLock::new();
@@ -34,9 +41,10 @@ pub(crate) fn judge<'a>(
     for flight in flights.filter(|flight| !polls(flight)) {
         tools.push(name_hash(flight));
         name_hash(flight).hash(&mut signature);
-        canonical::fast_hash(&flight.args, hasher()).hash(&mut signature);
-        if let RawArgs::Text(text) = &flight.raw {
-            text.hash(&mut signature);
+        // Arguments that could not be read have no canonical form; then the text itself counts.
+        match flight.unread {
+            Some(raw) => raw.hash(&mut signature),
+            None => canonical::fast_hash(&flight.args, hasher()).hash(&mut signature),
         }
     }
     if tools.is_empty() {
@@ -62,7 +70,9 @@ pub(crate) fn run(flight: &InFlight, batch: &BatchVerdict) -> Step {
     let what = match repeat {
         Repeat::Same => "You have made the same calls three times in a row".to_owned(),
         Repeat::Cycle(n) => format!("You are going round in a circle of {n} steps"),
-        Repeat::Error => format!("{} has failed three times with the same error", flight.asked),
+        Repeat::Error => {
+            "A tool of this batch has failed three times with the same error".to_owned()
+        }
     };
     fail(
         ErrorType::RepeatedCall,
@@ -71,14 +81,22 @@ pub(crate) fn run(flight: &InFlight, batch: &BatchVerdict) -> Step {
 }
 
 /// Tells the guard how a call ended.
-pub(crate) fn ended(flight: &InFlight, error: Option<&toolcrib_core::ToolError>) {
+pub(crate) fn ended(flight: &InFlight, failure: Option<&(ErrorType, String)>) {
     let Some(run) = flight.scope.run.as_ref().filter(|_| flight.scope.origin != Origin::Chain)
     else {
         return;
     };
-    if polls(flight) || error.is_some_and(|e| e.error_type == ErrorType::RepeatedCall) {
+    let refused = failure.is_some_and(|(error_type, _)| *error_type == ErrorType::RepeatedCall);
+    if polls(flight) || refused {
         return;
     }
-    let error = error.map(|e| hasher().hash_one((e.error_type, &e.message)));
-    run.repeats().ended(name_hash(flight), error);
+    run.repeats().ended(name_hash(flight), failure.map(|failure| hasher().hash_one(failure)));
+}
+
+/// A hash of arguments as they arrived, for calls whose arguments cannot be read.
+pub(crate) fn raw_hash(raw: &RawArgs) -> u64 {
+    match raw {
+        RawArgs::Text(text) | RawArgs::Broken(text) => hasher().hash_one(text),
+        RawArgs::Value(value) => canonical::fast_hash(value, hasher()),
+    }
 }

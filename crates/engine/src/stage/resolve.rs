@@ -6,7 +6,6 @@ use toolcrib_core::{Entry, ErrorType, Exclusion, Status};
 
 use crate::flight::{InFlight, Passed, Step, fail};
 use crate::near;
-use crate::view::remote_spelling;
 
 /// Characters of a wrong name that are repeated to the model.
 const SHOWN: usize = 100;
@@ -31,10 +30,7 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
 fn not_in_view(flight: &mut InFlight) -> Step {
     let asked: String = flight.asked.chars().take(SHOWN).collect();
     let state = flight.engine().registry.read();
-    let tool = state
-        .find(&flight.asked)
-        .or_else(|| state.find(&remote_spelling(&flight.asked)?))
-        .map(Arc::clone);
+    let tool = state.look_up(&flight.asked).map(Arc::clone);
     drop(state);
     let Some(tool) = tool else {
         return fail(ErrorType::ToolNotFound, unknown(flight, &asked));
@@ -43,12 +39,14 @@ fn not_in_view(flight: &mut InFlight) -> Step {
     let reason = flight.scope.seen.exclusion(&tool.spec().name);
     let because = reason.map(ToString::to_string).unwrap_or_default();
     let (error_type, advice) = match reason {
-        Some(Exclusion::Disabled | Exclusion::FeatureOff { .. }) => {
-            (ErrorType::ToolDisabled, "It can be switched on in the settings. Do not call it again until then.")
-        }
-        Some(Exclusion::NotReady { status: Status::Available { .. } }) => {
-            (ErrorType::NotConfigured, "Tell the user which setting is missing. Do not call it again until then.")
-        }
+        Some(Exclusion::Disabled | Exclusion::FeatureOff { .. }) => (
+            ErrorType::ToolDisabled,
+            "It can be switched on in the settings. Do not call it again until then.",
+        ),
+        Some(Exclusion::NotReady { status: Status::Available { .. } }) => (
+            ErrorType::NotConfigured,
+            "Tell the user which setting is missing. Do not call it again until then.",
+        ),
         _ => (ErrorType::ToolNotAvailable, "Do not call it again."),
     };
     fail(error_type, format!("Tool {asked} is not available: {because}. {advice}"))
@@ -57,7 +55,9 @@ fn not_in_view(flight: &mut InFlight) -> Step {
 fn unknown(flight: &InFlight, asked: &str) -> String {
     let near = near::nearest(&flight.asked, flight.scope.seen.view.names());
     if near.is_empty() {
-        return format!("Tool {asked} is not available. Use only the tools that were declared to you.");
+        return format!(
+            "Tool {asked} is not available. Use only the tools that were declared to you."
+        );
     }
     format!("Tool {asked} is not available. Did you mean {}?", near.join(", "))
 }

@@ -11,6 +11,7 @@ use toolcrib_core::{
     CallCtx, Effect, ErrorType, EventKind, Handler, ToolError, ToolOutput, defaults,
 };
 
+use super::shape;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
 
 /// Characters of a panic's own words that are passed on.
@@ -27,14 +28,16 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         flight.attempts += 1;
         flight.tell(EventKind::BeforeTool, |_| ());
         let begun = Instant::now();
-        let result = attempt(flight, &**handler, tool.timeout, effect).await;
+        flight.begun = Some(begun);
+        let result = attempt(flight, &**handler, time_of(flight, tool.timeout), effect).await;
         flight.run_time += begun.elapsed();
+        flight.begun = None;
         let error = match result {
             Ok(output) => {
                 flight.output = Some(output);
                 return Ok(after_retries(flight.attempts));
             }
-            Err(error) => error,
+            Err(error) => shape::error(flight, error),
         };
         if error.error_type == ErrorType::Timeout {
             flight.tell(EventKind::Timeout, |event| event.error = Some(error.message.clone()));
@@ -46,6 +49,12 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         let next = flight.scope.cancel_token();
         std::mem::replace(&mut flight.cancel, next).cancel();
     }
+}
+
+/// The tool's time, or what is left of the run's.
+fn time_of(flight: &InFlight, timeout: Duration) -> Duration {
+    let left = flight.scope.run.as_ref().and_then(|run| run.budget.time_left());
+    left.map_or(timeout, |left| timeout.min(left))
 }
 
 fn after_retries(attempts: u32) -> Passed {
@@ -64,7 +73,7 @@ async fn attempt(
         context: Arc::clone(&flight.scope.context),
         attempt: flight.attempts,
         cancel: flight.cancel.clone(),
-        deadline: Instant::now() + timeout,
+        deadline: Instant::now().checked_add(timeout).unwrap_or_else(Instant::now),
         streams: Arc::clone(&flight.engine().streams) as _,
     };
     let call = AssertUnwindSafe(async { handler.call(&ctx, &flight.args).await }).catch_unwind();
@@ -105,7 +114,10 @@ fn crashed(flight: &InFlight, panic: &(dyn Any + Send)) -> ToolError {
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
     let words: String = words.chars().take(PANIC_CHARS).collect();
-    let text = format!("Tool {} crashed: {words}. This is a fault of the tool, not of the arguments.", flight.asked);
+    let text = format!(
+        "Tool {} crashed: {words}. This is a fault of the tool, not of the arguments.",
+        flight.asked
+    );
     ToolError::new(ErrorType::Crashed, text)
 }
 

@@ -1,12 +1,13 @@
 //! Stage 14: budgets, the repeat guard and observers learn how it ended, and the one outcome is recorded.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use toolcrib_core::{
-    EventKind, ModelResult, OutcomeKind, Stage, StageVerdict, ToolError, defaults,
+    ErrorType, EventKind, ModelResult, OutcomeKind, Stage, StageVerdict, ToolError, defaults,
 };
 
-use super::repeat;
+use super::{repeat, shape};
 use crate::flight::{InFlight, Passed};
 use crate::pipeline::kind_of;
 
@@ -18,15 +19,22 @@ pub(crate) async fn run(
     flight.queued = None;
     flight.permits.clear();
     let over = reconcile(flight, result.as_ref().ok());
-    repeat::ended(flight, result.as_ref().err());
-    tell(flight, &result);
+    // Notes may repeat what a model or a tool wrote.
+    let notes = std::mem::take(&mut flight.notes);
+    flight.notes = notes.into_iter().map(|note| shape::words(flight, note)).collect();
+    let failure = failure(&result);
+    repeat::ended(flight, failure.as_ref());
+    tell(flight, result.as_ref().ok(), failure.as_ref());
     let kind = kind_of(&result);
-    let record = flight.call_record(kind, result.as_ref().err().map(|error| error.error_type));
+    let record = flight.call_record(kind, failure.map(|(error_type, _)| error_type));
     let stored = flight.engine().calls.settle(record).await;
     flight.answered = true;
     let step = match stored {
         // The tool ran: its result is never thrown away because a record could not be written.
-        Err(error) => Passed(StageVerdict::Changed, Cow::Owned(format!("the outcome could not be recorded: {error}"))),
+        Err(error) => Passed(
+            StageVerdict::Changed,
+            Cow::Owned(format!("the outcome could not be recorded: {error}")),
+        ),
         Ok(()) if over => Passed::changed("the budget of the run is now used up"),
         Ok(()) => Passed::PLAIN,
     };
@@ -44,26 +52,38 @@ fn reconcile(flight: &mut InFlight, result: Option<&ModelResult>) -> bool {
         return false;
     }
     let tokens = if run.budget.counts_tokens() {
-        let chars = result.map_or(0, |r| r.result.to_string().len()) + flight.args.to_string().len();
+        let chars =
+            result.map_or(0, |r| r.result.to_string().len()) + flight.args.to_string().len();
         chars as u64 / defaults::CHARS_PER_TOKEN
     } else {
         0
     };
     reservation.settle(flight.run_time, tokens);
-    run.budget.charge_tokens(0).is_err()
+    run.budget.charge_tokens(0).is_err() || run.budget.time_left() == Some(Duration::ZERO)
 }
 
-fn tell(flight: &InFlight, result: &Result<ModelResult, ToolError>) {
+/// What went wrong, if something did: the door's words, or the tool's own.
+fn failure(result: &Result<ModelResult, ToolError>) -> Option<(ErrorType, String)> {
     match result {
-        Ok(result) if !result.is_error => {
-            flight.tell(EventKind::AfterTool, |event| {
-                event.result = Some(result.result.as_str().map_or_else(|| result.result.to_string(), str::to_owned));
-            });
-        }
-        Ok(_) => flight.tell(EventKind::ToolError, |_| ()),
-        Err(error) => flight.tell(EventKind::ToolError, |event| {
-            event.error_type = Some(error.error_type);
-            event.error = Some(error.message.clone());
+        Ok(result) if result.is_error => Some((ErrorType::ExecutionError, words(result))),
+        Ok(_) => None,
+        Err(error) => Some((error.error_type, error.message.clone())),
+    }
+}
+
+fn words(result: &ModelResult) -> String {
+    result.result.as_str().map_or_else(|| result.result.to_string(), str::to_owned)
+}
+
+fn tell(flight: &InFlight, result: Option<&ModelResult>, failure: Option<&(ErrorType, String)>) {
+    match (failure, result) {
+        (Some((error_type, error)), _) => flight.tell(EventKind::ToolError, |event| {
+            event.error_type = Some(*error_type);
+            event.error = Some(error.clone());
         }),
+        (None, Some(result)) => {
+            flight.tell(EventKind::AfterTool, |event| event.result = Some(words(result)));
+        }
+        (None, None) => {}
     }
 }

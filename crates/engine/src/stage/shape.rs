@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_core::artifact::NewArtifact;
-use toolcrib_core::{ArtifactRef, Block, ErrorType, ModelResult, ToolOutput, Trust};
+use toolcrib_core::{
+    ArtifactRef, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust, defaults,
+};
 
 use crate::flight::{InFlight, Passed, Step, fail};
 use crate::registry::Registered;
@@ -23,7 +25,11 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
         return fail(ErrorType::ExecutionError, fault);
     }
     let trust = output.trust.unwrap_or(tool.spec().trust);
-    let mut shaping = Shaping::new(flight, trust, output.source.clone());
+    let source = output.source.map(|source| {
+        let masked = flight.engine().secrets.mask(source);
+        text::sanitize(&masked, "text/plain").text.into_owned()
+    });
+    let mut shaping = Shaping::new(flight, trust, source);
     let structured_only = output.content.is_empty();
     for block in output.content {
         shaping.block(block);
@@ -32,8 +38,7 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
         Some(data) if structured_only => shaping.data(data),
         _ => shaping.text(),
     };
-    let structured =
-        output.structured.filter(|_| shaping.artifact.is_none()).map(|data| shaping.masked(data));
+    let structured = output.structured.and_then(|data| shaping.inline(data));
     let changed = !shaping.changes.is_empty() || shaping.artifact.is_some() || shaping.flagged;
     let note = shaping.note();
     let model = ModelResult {
@@ -44,7 +49,7 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
         is_error: output.is_error,
         artifact: shaping.artifact,
         trust,
-        source: output.source,
+        source: shaping.source,
         flagged: shaping.flagged,
         changes: shaping.changes,
     };
@@ -56,14 +61,43 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
 fn against_schema(tool: &Registered, output: &ToolOutput) -> Option<String> {
     let schema = tool.output_schema.as_ref().filter(|_| !output.is_error)?;
     let Some(data) = &output.structured else {
-        return Some(format!("Tool {} returned no structured result although its definition promises one.", tool.spec().name));
+        return Some(format!(
+            "Tool {} returned no structured result although its definition promises one.",
+            tool.spec().name
+        ));
     };
     let fault = match schema.validator() {
         Ok(validator) => validator.validate(data).err()?.to_string(),
         Err(error) => error.to_string(),
     };
     let fault: String = fault.chars().take(300).collect();
-    Some(format!("Tool {} returned a result that does not fit its own output schema: {fault}", tool.spec().name))
+    Some(format!(
+        "Tool {} returned a result that does not fit its own output schema: {fault}",
+        tool.spec().name
+    ))
+}
+
+/// The words of a failure, fit for a model too: they may repeat a file name, a header or a secret that somebody else chose.
+pub(crate) fn error(flight: &InFlight, mut error: ToolError) -> ToolError {
+    error.message = words(flight, error.message);
+    error.detail = error.detail.map(|detail| words(flight, detail));
+    error
+}
+
+/// A few words that are not a result: masked, made harmless, bounded.
+pub(crate) fn words(flight: &InFlight, words: String) -> String {
+    let masked = flight.engine().secrets.mask(words);
+    let harmless = text::sanitize(&masked, "text/plain").text;
+    text::bound(&harmless, defaults::ERROR_CHARS).text.into_owned()
+}
+
+/// One text of a result.
+struct Words {
+    /// As the model reads it.
+    shown: String,
+    /// As the tool returned it, secrets masked; `None` = as it is shown.
+    original: Option<String>,
+    media_type: String,
 }
 
 /// What is gathered on the way from the tool's parts to the model's text.
@@ -71,9 +105,7 @@ struct Shaping<'a> {
     flight: &'a InFlight,
     trust: Trust,
     source: Option<String>,
-    texts: Vec<String>,
-    /// What the tool returned, before anything was done to it; kept only while it may have to be stored.
-    original: Vec<(String, String)>,
+    words: Vec<Words>,
     media: Vec<Block>,
     for_people: Vec<Block>,
     artifact: Option<ArtifactRef>,
@@ -87,8 +119,7 @@ impl<'a> Shaping<'a> {
             flight,
             trust,
             source,
-            texts: Vec::new(),
-            original: Vec::new(),
+            words: Vec::new(),
             media: Vec::new(),
             for_people: Vec::new(),
             artifact: None,
@@ -101,12 +132,21 @@ impl<'a> Shaping<'a> {
         match block {
             Block::Text { text, media_type } => self.words(text, media_type),
             Block::Resource { uri, media_type, text } => {
-                let words = text.map_or_else(|| format!("[resource {uri}]"), |text| format!("[resource {uri}]\n{text}"));
+                let words = text.map_or_else(
+                    || format!("[resource {uri}]"),
+                    |text| format!("[resource {uri}]\n{text}"),
+                );
                 self.words(words, media_type.unwrap_or_else(|| "text/plain".to_owned()));
             }
-            Block::Html { html } => self.for_people.push(Block::Html { html }),
+            Block::Html { html } => {
+                let html = self.mask(html);
+                self.for_people.push(Block::Html { html });
+            }
             Block::Artifact(artifact) => {
-                self.words(format!("[stored as {artifact}; read it with read_artifact]"), "text/plain".to_owned());
+                self.words(
+                    format!("[stored as {artifact}; read it with read_artifact]"),
+                    "text/plain".to_owned(),
+                );
             }
             Block::Spilled { preview, media_type, total_bytes, artifact } => {
                 self.words(preview, media_type);
@@ -114,18 +154,25 @@ impl<'a> Shaping<'a> {
                     || "the rest could not be stored".to_owned(),
                     |artifact| format!("the whole is read with read_artifact(ref=\"{artifact}\")"),
                 );
-                self.texts.push(format!("[{total_bytes} bytes in all; {whole}]"));
+                self.remark(format!("[{total_bytes} bytes in all; {whole}]"));
                 self.artifact = artifact.or(self.artifact.take());
             }
-            Block::Image(blob) if blob.data.len() <= MEDIA_BYTES => self.media.push(Block::Image(blob)),
-            Block::Audio(blob) if blob.data.len() <= MEDIA_BYTES => self.media.push(Block::Audio(blob)),
+            Block::Image(blob) if blob.data.len() <= MEDIA_BYTES => {
+                self.media.push(Block::Image(blob));
+            }
+            Block::Audio(blob) if blob.data.len() <= MEDIA_BYTES => {
+                self.media.push(Block::Audio(blob));
+            }
             Block::Image(blob) | Block::Audio(blob) => {
                 let bytes = blob.data.len();
                 let place = self.store(&blob.data, &blob.media_type).map_or_else(
                     || "it could not be stored".to_owned(),
                     |artifact| format!("stored as {artifact}"),
                 );
-                self.texts.push(format!("[{} of {bytes} bytes is too large to show; {place}]", blob.media_type));
+                self.remark(format!(
+                    "[{} of {bytes} bytes is too large to show; {place}]",
+                    blob.media_type
+                ));
             }
         }
     }
@@ -133,9 +180,21 @@ impl<'a> Shaping<'a> {
     /// Masks and neutralises one text; the original stays beside it in case the whole has to be stored.
     fn words(&mut self, text: String, media_type: String) {
         let text = self.mask(text);
-        let harmless = self.sanitise(&text, &media_type).into_owned();
-        self.texts.push(harmless);
-        self.original.push((text, media_type));
+        let words = match self.sanitise(&text, &media_type) {
+            Cow::Owned(shown) => Words { shown, original: Some(text), media_type },
+            Cow::Borrowed(same) if same.len() == text.len() => {
+                Words { shown: text, original: None, media_type }
+            }
+            Cow::Borrowed(part) => {
+                Words { shown: part.to_owned(), original: Some(text), media_type }
+            }
+        };
+        self.words.push(words);
+    }
+
+    /// A line of our own between the parts.
+    fn remark(&mut self, shown: String) {
+        self.words.push(Words { shown, original: None, media_type: "text/plain".to_owned() });
     }
 
     fn sanitise<'t>(&mut self, text: &'t str, media_type: &str) -> Cow<'t, str> {
@@ -147,30 +206,35 @@ impl<'a> Shaping<'a> {
         sanitised.text
     }
 
-    /// Exact values of configured secrets never leave (DESIGN 5, Secrets).
     fn mask(&self, text: String) -> String {
-        let secrets = &self.flight.engine().secrets;
-        if !secrets.iter().any(|secret| text.contains(secret.as_str())) {
-            return text;
-        }
-        secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+        self.flight.engine().secrets.mask(text)
     }
 
-    /// The same for data. A secret that is not plain text in JSON leaves nothing but its masked text.
-    fn masked(&self, data: Value) -> Value {
-        if self.flight.engine().secrets.is_empty() {
-            return data;
+    /// Data for programs, masked; none where it is larger than what a model is shown.
+    fn inline(&self, data: Value) -> Option<Value> {
+        if self.artifact.is_some() {
+            return None;
         }
-        let text = self.mask(data.to_string());
-        serde_json::from_str(&text).unwrap_or(Value::String(text))
+        let text = self.flight.engine().secrets.mask_data(&data).to_string();
+        if text.len() > self.limit() {
+            return None;
+        }
+        // Some providers show a model parts of it, so it is made harmless like the text.
+        let harmless = text::sanitize(&text, "application/json").text;
+        Some(
+            serde_json::from_str(&harmless)
+                .unwrap_or_else(|_| Value::String(harmless.into_owned())),
+        )
     }
 
     /// The text of all parts, bounded.
     fn text(&mut self) -> Value {
-        let text = match self.texts.len() {
-            0 => String::new(),
-            1 => self.texts.pop().unwrap_or_default(),
-            _ => std::mem::take(&mut self.texts).join("\n"),
+        let text = match self.words.as_mut_slice() {
+            [] => String::new(),
+            [only] if only.shown.len() <= self.flight.engine().settings.result_chars => {
+                std::mem::take(&mut only.shown)
+            }
+            parts => joined(parts, |words| &words.shown),
         };
         let limit = self.flight.engine().settings.result_chars;
         // Bytes are never fewer than characters.
@@ -188,11 +252,12 @@ impl<'a> Shaping<'a> {
 
     /// Data as JSON, neutralised and cut in its structure.
     fn data(&mut self, data: &Value) -> Value {
-        let text = self.mask(data.to_string());
+        let text = self.flight.engine().secrets.mask_data(data).to_string();
         let harmless = match self.sanitise(&text, "application/json") {
             Cow::Borrowed(same) if same.len() == text.len() && text.len() <= self.limit() => {
                 // Nothing was changed by the sanitiser; a masked text still has to be read again.
-                return serde_json::from_str(same).unwrap_or_else(|_| Value::String(same.to_owned()));
+                return serde_json::from_str(same)
+                    .unwrap_or_else(|_| Value::String(same.to_owned()));
             }
             harmless => harmless.into_owned(),
         };
@@ -211,16 +276,13 @@ impl<'a> Shaping<'a> {
         self.flight.engine().settings.result_chars
     }
 
-    fn store_originals(&mut self) -> Option<ArtifactRef> {
-        let originals = std::mem::take(&mut self.original);
-        let (text, media_type) = match originals.as_slice() {
-            [(text, media_type)] => (text.clone(), media_type.clone()),
-            parts => {
-                let texts: Vec<&str> = parts.iter().map(|(text, _)| text.as_str()).collect();
-                (texts.join("\n"), "text/plain".to_owned())
-            }
+    fn store_originals(&self) -> Option<ArtifactRef> {
+        let whole = joined(&self.words, |words| words.original.as_ref().unwrap_or(&words.shown));
+        let media_type = match self.words.as_slice() {
+            [only] => &only.media_type,
+            _ => "text/plain",
         };
-        self.store(text.as_bytes(), &media_type)
+        self.store(whole.as_bytes(), media_type)
     }
 
     /// Without a place for the whole the model still gets its part.
@@ -248,4 +310,8 @@ impl<'a> Shaping<'a> {
         }
         notes.join("; ")
     }
+}
+
+fn joined(parts: &[Words], text: impl Fn(&Words) -> &String) -> String {
+    parts.iter().map(|words| text(words).as_str()).collect::<Vec<_>>().join("\n")
 }

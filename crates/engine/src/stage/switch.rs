@@ -25,7 +25,7 @@ fn switched_off(flight: &InFlight) -> Option<String> {
     if state.sources_off.is_empty() && state.tiers_off.is_empty() {
         return None;
     }
-    let tool = state.find(&flight.asked)?;
+    let tool = state.look_up(&flight.asked)?;
     if state.sources_off.contains(&*tool.source) {
         return Some(format!("the source \"{}\"", tool.source));
     }

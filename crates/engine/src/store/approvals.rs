@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use toolcrib_core::store::Waiting;
+use toolcrib_core::store::{Question, Waiting};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, DecisionRecord, StoreError,
 };
@@ -12,7 +12,7 @@ use toolcrib_core::{
 /// Decided questions that are remembered, so that a second decision still gets the first.
 const KEPT: usize = 10_000;
 
-type Rows = BTreeMap<ApprovalId, (Waiting, Option<DecisionRecord>)>;
+type Rows = BTreeMap<ApprovalId, Question>;
 
 /// An [`ApprovalStore`] that lives as long as the process. Ids are ordered by time, so the map is too.
 #[derive(Default)]
@@ -42,10 +42,7 @@ impl ApprovalStore for MemoryApprovals {
         Box::pin(ready(result))
     }
 
-    fn get(
-        &self,
-        id: ApprovalId,
-    ) -> BoxFuture<'_, Result<Option<(Waiting, Option<DecisionRecord>)>, StoreError>> {
+    fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<Question>, StoreError>> {
         Box::pin(ready(Ok(self.lock().get(&id).cloned())))
     }
 

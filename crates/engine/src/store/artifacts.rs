@@ -14,7 +14,7 @@ use toolcrib_core::{
     canonical, defaults,
 };
 
-/// Artifacts in a folder: `REF` holds the bytes, `REF.json` the description. Expired ones go when the folder is opened.
+/// Artifacts in a folder: `REF` holds the bytes, `REF.json` the description. Expired ones go when another is stored.
 pub struct FileArtifacts {
     folder: PathBuf,
 }
@@ -51,13 +51,21 @@ impl ArtifactStore for FileArtifacts {
     fn create(&self, new: NewArtifact) -> Result<Box<dyn ArtifactWriter>, StoreError> {
         create_private_folder(&self.folder).map_err(failed)?;
         self.sweep(defaults::ARTIFACT_TTL);
-        let path = self.folder.join(format!("partial-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)));
+        let path = self.folder.join(format!(
+            "partial-{:016x}{:016x}",
+            fastrand::u64(..),
+            fastrand::u64(..)
+        ));
         let file = File::options().write(true).create_new(true).open(&path).map_err(failed)?;
         let folder = self.folder.clone();
         Ok(Box::new(FileWriter { spill: Spill::new(new, file), partial: Partial(path), folder }))
     }
 
-    fn meta(&self, artifact: &ArtifactRef, owner: &str) -> Result<Option<ArtifactMeta>, StoreError> {
+    fn meta(
+        &self,
+        artifact: &ArtifactRef,
+        owner: &str,
+    ) -> Result<Option<ArtifactMeta>, StoreError> {
         if !artifact.is_well_formed() {
             return Ok(None);
         }
@@ -171,8 +179,12 @@ impl ArtifactWriter for FileWriter {
 
     fn finish(self: Box<Self>) -> Result<ArtifactMeta, StoreError> {
         let Self { spill, partial, folder } = *self;
-        let (meta, file) = spill.finish();
+        let (mut meta, file) = spill.finish();
         drop(file);
+        // The same bytes from a trusted place do not make those from outside trusted.
+        let known =
+            FileArtifacts::new(folder.clone()).meta(&meta.artifact, &meta.owner).ok().flatten();
+        meta.trust = known.map_or(meta.trust, |known| known.trust.max(meta.trust));
         let description = serde_json::to_vec(&meta)
             .map_err(|error| StoreError::Failed(format!("artifacts: {error}")))?;
         let target = folder.join(&meta.artifact.0);
@@ -205,10 +217,13 @@ impl ArtifactWriter for MemoryWriter {
 
     fn finish(self: Box<Self>) -> Result<ArtifactMeta, StoreError> {
         let Self { spill, kept } = *self;
-        let (meta, bytes) = spill.finish();
-        kept.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(meta.artifact.clone(), (meta.clone(), bytes.into()));
+        let (mut meta, bytes) = spill.finish();
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, _)) = kept.get(&meta.artifact) {
+            meta.trust = meta.trust.max(known.trust);
+        }
+        kept.insert(meta.artifact.clone(), (meta.clone(), bytes.into()));
+        drop(kept);
         Ok(meta)
     }
 }
@@ -226,7 +241,11 @@ impl ArtifactStore for MemoryArtifacts {
         Ok(Box::new(MemoryWriter { spill, kept: Arc::clone(&self.kept) }))
     }
 
-    fn meta(&self, artifact: &ArtifactRef, owner: &str) -> Result<Option<ArtifactMeta>, StoreError> {
+    fn meta(
+        &self,
+        artifact: &ArtifactRef,
+        owner: &str,
+    ) -> Result<Option<ArtifactMeta>, StoreError> {
         Ok(self.find(artifact, owner).map(|(meta, _)| meta))
     }
 
@@ -267,7 +286,8 @@ mod tests {
         writer.write(b"world").unwrap();
         let meta = writer.finish().unwrap();
         assert_eq!((meta.bytes, meta.total_bytes), (11, 11));
-        let read = |owner, offset, length| store.read(&meta.artifact, owner, offset, length).unwrap();
+        let read =
+            |owner, offset, length| store.read(&meta.artifact, owner, offset, length).unwrap();
         assert_eq!(read("ann", 6, 100).unwrap(), b"world");
         assert_eq!(read("ann", 100, 5).unwrap(), b"");
         assert_eq!(read("bob", 0, 5), None, "only the owner reads it");

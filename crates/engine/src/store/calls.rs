@@ -1,5 +1,6 @@
 //! Calls and their outcomes, in memory.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,11 +17,16 @@ enum Logged {
     Settled(CallId),
 }
 
+/// What is known of a call.
+enum Row {
+    Open,
+    Settled(CallRecord),
+}
+
 #[derive(Default)]
 struct State {
     epoch: u64,
-    open: HashMap<CallId, Intent, foldhash::fast::RandomState>,
-    settled: HashMap<CallId, CallRecord, foldhash::fast::RandomState>,
+    calls: HashMap<CallId, Row, foldhash::fast::RandomState>,
     log: VecDeque<Logged>,
     /// Changes that were forgotten from the front of the log.
     forgotten: u64,
@@ -42,24 +48,26 @@ impl State {
     fn begin(&mut self, intent: Intent) -> Result<(), StoreError> {
         self.check_epoch(intent.epoch)?;
         let call = intent.call;
-        if self.settled.contains_key(&call) {
-            return Err(StoreError::Conflict(call.to_string()));
-        }
-        if self.open.insert(call, intent).is_some() {
-            return Err(StoreError::Conflict(call.to_string()));
-        }
+        match self.calls.entry(call) {
+            Entry::Occupied(_) => return Err(StoreError::Conflict(call.to_string())),
+            Entry::Vacant(free) => free.insert(Row::Open),
+        };
         self.log(Logged::Started(call));
         Ok(())
     }
 
+    /// A call that was refused before it started has no intent, so there may be no row yet.
     fn settle(&mut self, record: CallRecord) -> Result<(), StoreError> {
         self.check_epoch(record.epoch)?;
         let call = record.call;
-        if self.settled.contains_key(&call) {
-            return Err(StoreError::Conflict(call.to_string()));
+        match self.calls.entry(call) {
+            Entry::Occupied(row) if matches!(row.get(), Row::Settled(_)) => {
+                return Err(StoreError::Conflict(call.to_string()));
+            }
+            row => {
+                row.insert_entry(Row::Settled(record));
+            }
         }
-        self.open.remove(&call);
-        self.settled.insert(call, record);
         self.log(Logged::Settled(call));
         Ok(())
     }
@@ -76,15 +84,22 @@ impl State {
         while self.log.len() > 2 * KEPT {
             self.forgotten += 1;
             if let Some(Logged::Settled(old)) = self.log.pop_front() {
-                self.settled.remove(&old);
+                self.calls.remove(&old);
             }
+        }
+    }
+
+    fn settled(&self, call: CallId) -> Option<CallRecord> {
+        match self.calls.get(&call)? {
+            Row::Open => None,
+            Row::Settled(record) => Some(record.clone()),
         }
     }
 
     fn change(&self, line: Logged) -> Option<Change> {
         match line {
             Logged::Started(call) => Some(Change::Started(call)),
-            Logged::Settled(call) => self.settled.get(&call).cloned().map(Change::Settled),
+            Logged::Settled(call) => self.settled(call).map(Change::Settled),
         }
     }
 }
@@ -105,11 +120,13 @@ impl CallStore for MemoryCalls {
     }
 
     fn outcome(&self, call: CallId) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>> {
-        Box::pin(ready(Ok(self.lock().settled.get(&call).cloned())))
+        Box::pin(ready(Ok(self.lock().settled(call))))
     }
 
     fn open(&self) -> BoxFuture<'_, Result<Vec<CallId>, StoreError>> {
-        let mut open: Vec<CallId> = self.lock().open.keys().copied().collect();
+        let state = self.lock();
+        let rows = state.calls.iter().filter(|(_, row)| matches!(row, Row::Open));
+        let mut open: Vec<CallId> = rows.map(|(call, _)| *call).collect();
         open.sort_unstable();
         Box::pin(ready(Ok(open)))
     }

@@ -212,9 +212,7 @@ mod tests {
         );
         assert_eq!(bounded.text.lines().next(), Some(first.as_str()));
         assert!(
-            bounded
-                .text
-                .contains(&format!("\n[... {} characters omitted ...]\n", cut.omitted))
+            bounded.text.contains(&format!("\n[... {} characters omitted ...]\n", cut.omitted))
         );
         assert!((19_990..=20_000).contains(&chars(&bounded.text)));
     }

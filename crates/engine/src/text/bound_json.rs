@@ -129,8 +129,7 @@ fn smallest(room: usize) -> Value {
 
 fn shorten_string(text: &str, room: usize, cut: &mut JsonCut) -> Value {
     let total = text.chars().count();
-    let marker =
-        |omitted| format!("…[{} of {} characters omitted]…", omitted, total);
+    let marker = |omitted| format!("…[{} of {} characters omitted]…", omitted, total);
     let Some(room) = room.checked_sub(2 + marker(total).chars().count()) else {
         cut.omitted_chars += total;
         return smallest(room);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
-    Answer, ApprovalRequest, Asked, Batch, Call, Clock, Decision, DecisionRecord, ErrorType,
-    GrantScope, Invoker as _, Origin, OutcomeKind, Risk, RunSpec,
+    Answer, ApprovalRequest, Asked, Batch, Call, Decision, DecisionRecord, ErrorType, GrantScope,
+    Invoker as _, Origin, OutcomeKind, Risk, RunSpec,
 };
 use toolcrib_engine::{Engine, EngineSettings};
 use toolcrib_testkit::{FakeClock, ScriptedApprover, ScriptedTool, source_of};
@@ -26,18 +26,33 @@ const ONCE: Decision = Decision::Approve { scope: GrantScope::Once };
 
 #[tokio::test]
 async fn decisions_and_what_the_model_reads() {
-    let cases: [(Asked, Option<(OutcomeKind, ErrorType, &str)>); 5] = [
+    type Expected = Option<(OutcomeKind, ErrorType, &'static str)>;
+    let cases: [(Asked, Expected); 5] = [
         (Asked::Decided { decision: ONCE, by: "ann".into() }, None),
         (
-            Asked::Decided { decision: Decision::Deny { note: Some("not today".into()) }, by: "ann".into() },
-            Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, "The risky action was denied by the user: not today. Do not retry it.")),
+            Asked::Decided {
+                decision: Decision::Deny { note: Some("not today".into()) },
+                by: "ann".into(),
+            },
+            Some((
+                OutcomeKind::Denied,
+                ErrorType::ApprovalDenied,
+                "The risky action was denied by the user: not today. Do not retry it.",
+            )),
         ),
         (
             Asked::Decided { decision: Decision::Skip, by: "ann".into() },
-            Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, "The risky action was skipped by the user and not run. Go on without it.")),
+            Some((
+                OutcomeKind::Denied,
+                ErrorType::ApprovalDenied,
+                "The risky action was skipped by the user and not run. Go on without it.",
+            )),
         ),
         (
-            Asked::Decided { decision: Decision::Edit { args: json!({"n": "many"}) }, by: "ann".into() },
+            Asked::Decided {
+                decision: Decision::Edit { args: json!({"n": "many"}) },
+                by: "ann".into(),
+            },
             Some((OutcomeKind::Failed, ErrorType::ValidationError, "")),
         ),
         (Asked::Nobody, Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, ""))),
@@ -92,11 +107,9 @@ async fn no_answer_by_the_deadline_is_expired() {
 
 #[tokio::test]
 async fn grants_hold_as_far_as_their_scope_and_no_further() {
-    for (scope, same_run, other_run) in [
-        (GrantScope::Once, 2, 3),
-        (GrantScope::Run, 1, 2),
-        (GrantScope::Always, 1, 1),
-    ] {
+    for (scope, same_run, other_run) in
+        [(GrantScope::Once, 2, 3), (GrantScope::Run, 1, 2), (GrantScope::Always, 1, 1)]
+    {
         let tool = risky();
         let decisions = (0..3).map(|_| Decision::Approve { scope });
         let approver = Arc::new(ScriptedApprover::deciding(decisions));
@@ -150,11 +163,17 @@ async fn a_suspended_call_goes_on_once_and_the_second_decision_gets_the_first() 
     assert_eq!(engine.approvals().pending().await.unwrap().len(), 1);
     assert_eq!(tool.runs(), 0);
     let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
-    let outcome = answer.outcome().unwrap();
+    let outcome = answer.as_ref().unwrap().outcome().unwrap();
     assert_eq!((outcome.kind, outcome.call), (OutcomeKind::Succeeded, request.call));
     assert_eq!(tool.seen(), [json!({"n": 7})]);
     let again = engine.decide(request.id, by_ann(Decision::Deny { note: None })).await;
-    assert_eq!(again, Err(DecideError::AlreadyDecided(Box::new(by_ann(ONCE)))));
+    assert_eq!(
+        again,
+        Err(DecideError::AlreadyDecided(Box::new(DecisionRecord {
+            decided_at: 0,
+            ..by_ann(ONCE)
+        })))
+    );
     assert_eq!(tool.runs(), 1);
     assert!(engine.approvals().pending().await.unwrap().is_empty());
 }
@@ -165,9 +184,9 @@ async fn a_late_decision_is_refused() {
     let (engine, clock) = inbox(&tool).await;
     let request = suspended(&engine, json!({})).await;
     clock.advance(300_000);
-    let mut late = by_ann(ONCE);
-    late.decided_at = clock.now_ms();
-    assert_eq!(engine.decide(request.id, late).await, Err(DecideError::Expired));
+    // The date that the caller gives does not count.
+    assert_eq!(engine.decide(request.id, by_ann(ONCE)).await, Err(DecideError::Expired));
+    assert!(engine.approvals().pending().await.unwrap().is_empty());
     assert_eq!(tool.runs(), 0);
     let record = engine.calls().outcome(request.call).await.unwrap().unwrap();
     assert_eq!(record.outcome, OutcomeKind::Expired);
@@ -180,7 +199,7 @@ async fn edited_arguments_are_validated_and_run_as_edited() {
     let request = suspended(&engine, json!({"n": 1})).await;
     let answer = engine.decide(request.id, by_ann(Decision::Edit { args: json!({"n": 2}) })).await;
     let answer = answer.unwrap();
-    let outcome = answer.outcome().unwrap();
+    let outcome = answer.as_ref().unwrap().outcome().unwrap();
     assert_eq!(outcome.kind, OutcomeKind::Succeeded);
     assert!(outcome.notes.iter().any(|note| note.contains("changed the arguments")));
     assert_eq!(tool.seen(), [json!({"n": 2})]);
@@ -192,11 +211,12 @@ async fn a_tool_that_changed_since_is_not_run() {
     let (engine, _) = inbox(&tool).await;
     let request = suspended(&engine, json!({})).await;
     let changed = Arc::new(
-        ScriptedTool::new("risky").spec(|s| (s.risk, s.description) = (Risk::High, "Other.".into())),
+        ScriptedTool::new("risky")
+            .spec(|s| (s.risk, s.description) = (Risk::High, "Other.".into())),
     );
     engine.catalog().attach(&source_of("test", &[&changed])).await.unwrap();
     let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
-    let (_, error_type, message) = failure(answer.outcome().unwrap());
+    let (_, error_type, message) = failure(answer.as_ref().unwrap().outcome().unwrap());
     assert_eq!(error_type, ErrorType::ApprovalDenied);
     assert!(message.contains("has changed"), "{message}");
     assert_eq!((tool.runs(), changed.runs()), (0, 0));
@@ -209,7 +229,7 @@ async fn what_is_denied_meanwhile_stays_denied_after_an_approval() {
     let request = suspended(&engine, json!({})).await;
     engine.catalog().set_tools_enabled(false);
     let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
-    assert_eq!(failure(answer.outcome().unwrap()).1, ErrorType::ToolsDisabled);
+    assert_eq!(failure(answer.as_ref().unwrap().outcome().unwrap()).1, ErrorType::ToolsDisabled);
     assert_eq!(tool.runs(), 0);
 }
 
@@ -225,4 +245,58 @@ fn a_request_survives_being_stored_as_text() {
     let text = serde_json::to_string(&request).unwrap();
     assert_eq!(serde_json::from_str::<ApprovalRequest>(&text).unwrap(), *request);
     assert_eq!(request.expires_at, None);
+}
+
+#[tokio::test]
+async fn a_decision_on_another_surface_goes_to_the_call_that_waits() {
+    struct Silent(std::sync::Mutex<Option<toolcrib_core::ApprovalId>>);
+    impl toolcrib_core::Approver for Silent {
+        fn ask<'a>(&'a self, r: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, Asked> {
+            *self.0.lock().unwrap() = Some(r.id);
+            Box::pin(std::future::pending())
+        }
+    }
+    let tool = risky();
+    let approver = Arc::new(Silent(std::sync::Mutex::default()));
+    let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;
+    let waiting = call(&engine, "risky", json!({"n": 1}));
+    tokio::pin!(waiting);
+    assert!(futures_util::poll!(waiting.as_mut()).is_pending());
+    let id = approver.0.lock().unwrap().unwrap();
+    assert_eq!(engine.decide(id, by_ann(ONCE)).await, Ok(None));
+    assert_eq!(waiting.await.kind, OutcomeKind::Succeeded);
+    assert_eq!(tool.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_grant_does_not_answer_for_a_higher_risk() {
+    let tool = ScriptedTool::new("risky").spec(|s| s.risk = Risk::High).assesses(|spec, args| {
+        let mut assessed = toolcrib_core::Assessment::declared(spec);
+        if args["n"] == 2 {
+            assessed.risk = Risk::Critical;
+        }
+        Ok(assessed)
+    });
+    let tool = Arc::new(tool);
+    let always = || Decision::Approve { scope: GrantScope::Always };
+    let approver = Arc::new(ScriptedApprover::deciding([always(), always()]));
+    let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;
+    for n in [1, 3, 2] {
+        call(&engine, "risky", json!({"n": n})).await;
+    }
+    assert_eq!(approver.asked().len(), 2, "once for high, once for critical");
+}
+
+#[tokio::test]
+async fn a_suspended_call_of_a_closed_run_is_not_run() {
+    let tool = risky();
+    let (engine, _) = inbox(&tool).await;
+    let run = engine.open_run(RunSpec::default()).unwrap();
+    let mut batch = Batch::new(Origin::Model, vec![Call::new("risky", json!({}))]);
+    batch.run = Some(run);
+    let Answer::Suspended(request) = engine.invoke(batch).await.pop().unwrap() else { panic!() };
+    engine.close_run(run);
+    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap().unwrap();
+    assert_eq!(answer.outcome().unwrap().kind, OutcomeKind::Failed);
+    assert_eq!(tool.runs(), 0);
 }

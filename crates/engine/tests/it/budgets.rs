@@ -21,9 +21,8 @@ fn limited(limits: RunLimits) -> RunSpec {
 async fn calls_beyond_the_cap_are_refused_even_in_parallel() {
     let tool = Arc::new(ScriptedTool::new("work"));
     let engine = engine(Engine::builder(), &[&tool]).await;
-    let run = engine
-        .open_run(limited(RunLimits { calls: Some(10), ..RunLimits::default() }))
-        .unwrap();
+    let run =
+        engine.open_run(limited(RunLimits { calls: Some(10), ..RunLimits::default() })).unwrap();
     let calls = (0..25).map(|n| Call::new("work", json!({"n": n}))).collect();
     let mut batch = Batch::new(Origin::Model, calls);
     batch.run = Some(run);
@@ -40,9 +39,8 @@ async fn calls_beyond_the_cap_are_refused_even_in_parallel() {
 async fn a_result_that_exceeds_the_cap_is_kept_and_the_next_call_is_refused() {
     let tool = Arc::new(ScriptedTool::new("talk").returns(ToolOutput::text("x".repeat(4000))));
     let engine = engine(Engine::builder(), &[&tool]).await;
-    let run = engine
-        .open_run(limited(RunLimits { tokens: Some(100), ..RunLimits::default() }))
-        .unwrap();
+    let run =
+        engine.open_run(limited(RunLimits { tokens: Some(100), ..RunLimits::default() })).unwrap();
     let first = call_in(&engine, run, "talk", json!({"n": 1})).await;
     assert_eq!(first.kind, OutcomeKind::Succeeded);
     let second = call_in(&engine, run, "talk", json!({"n": 2})).await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_core::hook::Guarded;
 use toolcrib_core::{
-    BoxFuture, ErrorType, EventKind, Guard, GuardVerdict, Invoker as _, OutcomeKind,
-    Risk, RunLimits, RunSpec, ToolError,
+    BoxFuture, ErrorType, EventKind, Guard, GuardVerdict, Invoker as _, OutcomeKind, Risk,
+    RunLimits, RunSpec, ToolError,
 };
 use toolcrib_engine::Engine;
 use toolcrib_testkit::{Recorder, ScriptedApprover, ScriptedTool};
@@ -118,11 +118,12 @@ async fn observers_are_told_of_every_turn_of_a_call() {
 async fn observers_are_told_of_refusals() {
     let tool = numbered();
     let recorder = Arc::new(Recorder::default());
-    let builder = Engine::builder()
-        .observer(Arc::clone(&recorder) as _)
-        .guard(Arc::new(Scripted(|call| match call.args["n"].as_i64() {
-            Some(9) => Ok(GuardVerdict::Deny("nine".into())),
-            _ => Ok(GuardVerdict::Continue),
+    let builder =
+        Engine::builder().observer(Arc::clone(&recorder) as _).guard(Arc::new(Scripted(|call| {
+            match call.args["n"].as_i64() {
+                Some(9) => Ok(GuardVerdict::Deny("nine".into())),
+                _ => Ok(GuardVerdict::Continue),
+            }
         })));
     let engine = engine(builder, &[&tool]).await;
     call(&engine, "work", json!({"n": 9})).await;

@@ -56,7 +56,8 @@ async fn a_dropped_call_still_gets_its_one_outcome() {
     for (effect, expected) in
         [(Effect::Read, OutcomeKind::Cancelled), (Effect::SideEffect, OutcomeKind::Unknown)]
     {
-        let (engine, tool) = with(ScriptedTool::new("slow").hangs().spec(|s| s.effect = effect)).await;
+        let (engine, tool) =
+            with(ScriptedTool::new("slow").hangs().spec(|s| s.effect = effect)).await;
         let request = Call::new("slow", json!({}));
         let id = request.id;
         let mut running = engine.invoke(Batch::new(Origin::Model, vec![request]));

@@ -8,7 +8,7 @@ use toolcrib_core::{
     Tier, Vote,
 };
 use toolcrib_engine::{Engine, EngineSettings, GrantedPermissions, Preset};
-use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
+use toolcrib_testkit::{ScriptedApprover, ScriptedTool, source_of};
 
 use crate::support::{call, engine, failure};
 
@@ -83,7 +83,8 @@ async fn permissions_are_asked_before_every_call() {
         (PermissionState::Denied, Some("Permission network was denied by the user")),
         (PermissionState::DeniedForGood, Some("settings")),
     ] {
-        let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.permissions = vec![Permission::Network]));
+        let tool =
+            Arc::new(ScriptedTool::new("work").spec(|s| s.permissions = vec![Permission::Network]));
         let permissions = GrantedPermissions::default().with(Permission::Network, state);
         let engine = engine(Engine::builder().permissions(Arc::new(permissions)), &[&tool]).await;
         for _ in 0..2 {
@@ -92,7 +93,10 @@ async fn permissions_are_asked_before_every_call() {
                 None => assert_eq!(outcome.kind, OutcomeKind::Succeeded),
                 Some(words) => {
                     let (kind, error_type, message) = failure(&outcome);
-                    assert_eq!((kind, error_type), (OutcomeKind::Denied, ErrorType::PermissionDenied));
+                    assert_eq!(
+                        (kind, error_type),
+                        (OutcomeKind::Denied, ErrorType::PermissionDenied)
+                    );
                     assert!(message.contains(words), "{message}");
                     assert_eq!(tool.runs(), 0);
                 }
@@ -115,35 +119,50 @@ impl Gate for Says {
 #[tokio::test]
 async fn an_ask_from_permission_or_taint_stands_whatever_a_rule_allows() {
     let allow = || Arc::new(Says(Vote::Allow { reason: "rule".into() }));
-    let undecided = GrantedPermissions::default().with(Permission::Exec, PermissionState::Undecided);
+    let undecided =
+        GrantedPermissions::default().with(Permission::Exec, PermissionState::Undecided);
     let taint = Vote::Ask { kind: ReasonKind::Taint, reason: "untrusted text was read".into() };
     let deny = Vote::Deny { error_type: ErrorType::PolicyDenied, reason: "never".into() };
-    let tool = || Arc::new(ScriptedTool::new("work").spec(|s| (s.risk, s.permissions) = (Risk::Critical, vec![Permission::Exec])));
+    let tool = || {
+        Arc::new(
+            ScriptedTool::new("work")
+                .spec(|s| (s.risk, s.permissions) = (Risk::Critical, vec![Permission::Exec])),
+        )
+    };
 
     let ruled = engine(Engine::builder().gate(allow()), &[&tool()]).await;
-    assert_eq!(call(&ruled, "work", json!({})).await.kind, OutcomeKind::Succeeded, "a rule replaces the preset");
+    assert_eq!(
+        call(&ruled, "work", json!({})).await.kind,
+        OutcomeKind::Succeeded,
+        "a rule replaces the preset"
+    );
 
     let builder = Engine::builder().gate(allow()).permissions(Arc::new(undecided));
     let asked = engine(builder, &[&tool()]).await;
     assert_eq!(call(&asked, "work", json!({})).await.kind, OutcomeKind::Denied);
 
-    let tainted = engine(Engine::builder().gate(allow()).gate(Arc::new(Says(taint))), &[&tool()]).await;
+    let tainted =
+        engine(Engine::builder().gate(allow()).gate(Arc::new(Says(taint))), &[&tool()]).await;
     assert_eq!(call(&tainted, "work", json!({})).await.kind, OutcomeKind::Denied);
 
-    let denied = engine(Engine::builder().gate(allow()).gate(Arc::new(Says(deny))), &[&tool()]).await;
+    let denied =
+        engine(Engine::builder().gate(allow()).gate(Arc::new(Says(deny))), &[&tool()]).await;
     assert_eq!(failure(&call(&denied, "work", json!({})).await).1, ErrorType::PolicyDenied);
 }
 
 #[tokio::test]
-async fn only_a_built_in_may_say_that_a_call_is_less_than_declared() {
-    for (tier, expected) in [(Tier::FirstParty, OutcomeKind::Succeeded), (Tier::Interface, OutcomeKind::Denied)] {
-        let tool = ScriptedTool::new("work").spec(|s| (s.tier, s.risk) = (tier, Risk::High)).assesses(|spec, _| {
+async fn only_code_of_this_process_may_say_that_a_call_is_less_than_declared() {
+    for (remote, expected) in [(false, OutcomeKind::Succeeded), (true, OutcomeKind::Denied)] {
+        let tool = ScriptedTool::new("work").spec(|s| s.risk = Risk::High).assesses(|spec, _| {
             let mut lower = toolcrib_core::Assessment::declared(spec);
             lower.risk = Risk::Safe;
             Ok(lower)
         });
-        let engine = engine(Engine::builder(), &[&Arc::new(tool)]).await;
-        assert_eq!(call(&engine, "work", json!({})).await.kind, expected, "{tier:?}");
+        let engine = Engine::builder().build();
+        let source = source_of("test", &[&Arc::new(tool)]);
+        let source = if remote { source.remote() } else { source };
+        engine.catalog().attach(&source).await.unwrap();
+        assert_eq!(call(&engine, "work", json!({})).await.kind, expected, "remote: {remote}");
     }
 }
 

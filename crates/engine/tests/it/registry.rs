@@ -21,7 +21,8 @@ async fn names_and_aliases_are_unique_and_a_source_loads_whole_or_not_at_all() {
     let engine = engine(Engine::builder(), &[&tool("first")]).await;
     let aliased = Arc::new(ScriptedTool::new("third").spec(|s| s.aliases = vec!["first".into()]));
     for clashing in [tool("first"), aliased] {
-        let error = engine.catalog().attach(&source_of("other", &[&tool("second"), &clashing])).await;
+        let error =
+            engine.catalog().attach(&source_of("other", &[&tool("second"), &clashing])).await;
         assert!(error.unwrap_err().message.contains("already has a tool"));
         assert_eq!(engine.catalog().infos().len(), 1);
     }
@@ -34,11 +35,19 @@ async fn broken_definitions_are_refused_in_clear_words() {
     let engine = engine(Engine::builder(), &[]).await;
     for (broken, words) in [
         (ScriptedTool::new("a").takes(json!({"type": "array"})), "object"),
-        (ScriptedTool::new("a").takes(json!({"type": "object", "properties": {"x": {"type": "text"}}})), "schema"),
-        (ScriptedTool::new("a").takes(json!({"$ref": "https://example.com/s.json"})), "not fetched"),
+        (
+            ScriptedTool::new("a")
+                .takes(json!({"type": "object", "properties": {"x": {"type": "text"}}})),
+            "schema",
+        ),
+        (
+            ScriptedTool::new("a").takes(json!({"$ref": "https://example.com/s.json"})),
+            "not fetched",
+        ),
         (ScriptedTool::new("a").spec(|s| s.spec_version = 99), "version 99"),
     ] {
-        let error = engine.catalog().attach(&source_of("x", &[&Arc::new(broken)])).await.unwrap_err();
+        let error =
+            engine.catalog().attach(&source_of("x", &[&Arc::new(broken)])).await.unwrap_err();
         assert!(error.message.contains(words), "{error}");
     }
 }
@@ -76,8 +85,20 @@ async fn a_call_in_flight_finishes_on_the_entries_it_began_with() {
 #[tokio::test]
 async fn every_tool_is_listed_whether_enabled_or_not() {
     let mut settings = EngineSettings::default();
-    settings.tools.entry("ready".into()).or_default().config.insert("key".into(), "secret-value".into());
-    let key = || vec![ConfigKey { key: "key".into(), description: String::new(), secret: true, required: true }];
+    settings
+        .tools
+        .entry("ready".into())
+        .or_default()
+        .config
+        .insert("key".into(), "secret-value".into());
+    let key = || {
+        vec![ConfigKey {
+            key: "key".into(),
+            description: String::new(),
+            secret: true,
+            required: true,
+        }]
+    };
     let tools = [
         tool("plain"),
         Arc::new(ScriptedTool::new("off").spec(|s| s.default_enabled = false)),
@@ -104,8 +125,22 @@ async fn every_tool_is_listed_whether_enabled_or_not() {
 }
 
 #[tokio::test]
+async fn the_owners_settings_switch_a_tool_by_any_of_its_names() {
+    let aliased = Arc::new(ScriptedTool::new("get_time").spec(|s| s.aliases = vec!["now".into()]));
+    let mut settings = EngineSettings::default();
+    settings.tools.entry("now".into()).or_default().enabled = Some(false);
+    let engine = engine(Engine::builder().settings(settings), &[&aliased]).await;
+    assert_eq!(failure(&call(&engine, "get_time", json!({})).await).1, ErrorType::ToolDisabled);
+    engine.catalog().set_enabled("get_time", true).unwrap();
+    assert_eq!(call(&engine, "get_time", json!({})).await.kind, OutcomeKind::Succeeded);
+}
+
+#[tokio::test]
 async fn switches_and_what_the_model_reads() {
-    let tools = [tool("one"), Arc::new(ScriptedTool::new("ruled").spec(|s| s.controlled_by = Some("memory".into())))];
+    let tools = [
+        tool("one"),
+        Arc::new(ScriptedTool::new("ruled").spec(|s| s.controlled_by = Some("memory".into()))),
+    ];
     let engine = engine(Engine::builder(), &tools.each_ref()).await;
     engine.catalog().set_enabled("one", false).unwrap();
     let off = call(&engine, "one", json!({})).await;
@@ -121,9 +156,18 @@ async fn switches_and_what_the_model_reads() {
     assert!(engine.catalog().set_enabled("none", true).is_err());
 
     for (switch, restore) in [
-        (Box::new(|| engine.set_source_enabled("test", false)) as Box<dyn Fn()>, Box::new(|| engine.set_source_enabled("test", true)) as Box<dyn Fn()>),
-        (Box::new(|| engine.set_tier_enabled(Tier::FirstParty, false)), Box::new(|| engine.set_tier_enabled(Tier::FirstParty, true))),
-        (Box::new(|| engine.catalog().set_tools_enabled(false)), Box::new(|| engine.catalog().set_tools_enabled(true))),
+        (
+            Box::new(|| engine.set_source_enabled("test", false)) as Box<dyn Fn()>,
+            Box::new(|| engine.set_source_enabled("test", true)) as Box<dyn Fn()>,
+        ),
+        (
+            Box::new(|| engine.set_tier_enabled(Tier::FirstParty, false)),
+            Box::new(|| engine.set_tier_enabled(Tier::FirstParty, true)),
+        ),
+        (
+            Box::new(|| engine.catalog().set_tools_enabled(false)),
+            Box::new(|| engine.catalog().set_tools_enabled(true)),
+        ),
     ] {
         switch();
         let outcome = call(&engine, "one", json!({})).await;
@@ -137,7 +181,12 @@ async fn switches_and_what_the_model_reads() {
 
 #[tokio::test]
 async fn a_tool_that_is_not_configured_says_which_setting_is_missing() {
-    let key = ConfigKey { key: "api_key".into(), description: String::new(), secret: true, required: true };
+    let key = ConfigKey {
+        key: "api_key".into(),
+        description: String::new(),
+        secret: true,
+        required: true,
+    };
     let tool = Arc::new(ScriptedTool::new("search").spec(|s| s.config = vec![key]));
     let engine = engine(Engine::builder(), &[&tool]).await;
     let outcome = call(&engine, "search", json!({})).await;
@@ -150,14 +199,22 @@ async fn a_tool_that_is_not_configured_says_which_setting_is_missing() {
 async fn hosted_and_provider_defined_entries_exist_only_for_their_provider() {
     let patch = tool("apply_patch");
     let search = ScriptedTool::new("web_search");
-    let declared = |kind: &str| vec![ProviderSpec {
-        provider: "openai-responses".into(),
-        declaration: json!({"type": kind}),
-        call_types: vec![],
-    }];
+    let declared = |kind: &str| {
+        vec![ProviderSpec {
+            provider: "openai-responses".into(),
+            declaration: json!({"type": kind}),
+            call_types: vec![],
+        }]
+    };
     let entries = vec![
-        Entry::ProviderDefined { providers: declared("apply_patch"), handler: Arc::clone(&patch) as _ },
-        Entry::Hosted { spec: Arc::clone(toolcrib_core::Handler::spec(&search)), providers: declared("web_search") },
+        Entry::ProviderDefined {
+            providers: declared("apply_patch"),
+            handler: Arc::clone(&patch) as _,
+        },
+        Entry::Hosted {
+            spec: Arc::clone(toolcrib_core::Handler::spec(&search)),
+            providers: declared("web_search"),
+        },
     ];
     let engine = Engine::builder().build();
     engine.catalog().attach(&FixedSource::new("openai", entries)).await.unwrap();

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_core::{
-    Blob, Block, ErrorType, OutcomeKind, Risk, ToolOutput, Trust,
-};
+use toolcrib_core::{Blob, Block, ErrorType, OutcomeKind, Risk, ToolOutput, Trust};
 use toolcrib_engine::{Engine, EngineSettings};
 use toolcrib_testkit::ScriptedTool;
 
@@ -14,7 +12,8 @@ use crate::support::{call, engine, failure, text, with};
 #[tokio::test]
 async fn a_long_text_is_cut_in_the_middle_and_kept_whole() {
     let whole: String = (0..5000).map(|n| format!("line {n}\n")).collect();
-    let (engine, _) = with(ScriptedTool::new("talk").returns(ToolOutput::text(whole.clone()))).await;
+    let (engine, _) =
+        with(ScriptedTool::new("talk").returns(ToolOutput::text(whole.clone()))).await;
     let outcome = call(&engine, "talk", json!({})).await;
     let shown = text(&outcome);
     assert!(shown.chars().count() <= 20_000);
@@ -40,7 +39,10 @@ async fn what_is_live_is_made_harmless_and_said() {
     assert!(!shown.contains("<|im_start|>") && !shown.contains('\u{1b}'), "{shown}");
     assert!(shown.contains("before ") && shown.contains("after"));
     let wire = outcome.to_wire();
-    assert_eq!((&wire["trust"], &wire["source"]), (&json!("external"), &json!("https://example.com/")));
+    assert_eq!(
+        (&wire["trust"], &wire["source"]),
+        (&json!("external"), &json!("https://example.com/"))
+    );
     assert_eq!(wire["neutralised"].as_array().unwrap().len(), 2);
 }
 
@@ -57,13 +59,15 @@ async fn plain_language_orders_are_flagged_not_cut() {
 #[tokio::test]
 async fn data_is_json_and_is_cut_in_its_structure() {
     let small = json!({"rows": [1, 2, {"a": null}], "text": "ünïcode"});
-    let (engine, _) = with(ScriptedTool::new("data").returns(ToolOutput::structured(small.clone()))).await;
+    let (engine, _) =
+        with(ScriptedTool::new("data").returns(ToolOutput::structured(small.clone()))).await;
     let outcome = call(&engine, "data", json!({})).await;
     assert_eq!(outcome.to_wire()["result"], small);
 
     let rows: Vec<Value> = (0..5000).map(|n| json!({"n": n, "name": "a row"})).collect();
     let large = json!({"rows": rows, "last": "kept"});
-    let (engine, _) = with(ScriptedTool::new("data").returns(ToolOutput::structured(large.clone()))).await;
+    let (engine, _) =
+        with(ScriptedTool::new("data").returns(ToolOutput::structured(large.clone()))).await;
     let outcome = call(&engine, "data", json!({})).await;
     let result = outcome.result.as_ref().unwrap();
     assert!(result.result.to_string().chars().count() <= 20_000);
@@ -79,10 +83,13 @@ async fn configured_secrets_never_leave() {
     let mut settings = EngineSettings::default();
     let own = settings.tools.entry("leaky".into()).or_default();
     own.config.insert("key".into(), "s3cr3t-value".into());
-    let tool = Arc::new(ScriptedTool::new("leaky").returns(
-        ToolOutput::text("the key is s3cr3t-value!").with_structured(json!(1)),
-    ));
-    let data = Arc::new(ScriptedTool::new("data").returns(ToolOutput::structured(json!({"k": "s3cr3t-value"}))));
+    let tool = Arc::new(
+        ScriptedTool::new("leaky")
+            .returns(ToolOutput::text("the key is s3cr3t-value!").with_structured(json!(1))),
+    );
+    let data = Arc::new(
+        ScriptedTool::new("data").returns(ToolOutput::structured(json!({"k": "s3cr3t-value"}))),
+    );
     let engine = engine(Engine::builder().settings(settings), &[&tool, &data]).await;
     assert_eq!(text(&call(&engine, "leaky", json!({})).await), "the key is ***!");
     let outcome = call(&engine, "data", json!({})).await;
@@ -91,7 +98,8 @@ async fn configured_secrets_never_leave() {
 
 #[tokio::test]
 async fn media_go_beside_the_text_and_cards_go_to_people_only() {
-    let image = |bytes: usize| Block::Image(Blob { media_type: "image/png".into(), data: vec![7; bytes] });
+    let image =
+        |bytes: usize| Block::Image(Blob { media_type: "image/png".into(), data: vec![7; bytes] });
     let output = ToolOutput::of(vec![
         Block::text("a picture"),
         image(10),
@@ -101,7 +109,12 @@ async fn media_go_beside_the_text_and_cards_go_to_people_only() {
     let (engine, _) = with(ScriptedTool::new("draw").returns(output)).await;
     let outcome = call(&engine, "draw", json!({})).await;
     let shown = text(&outcome);
-    assert!(shown.starts_with("a picture\n[image/png of 6000000 bytes is too large to show; stored as art_"), "{shown}");
+    assert!(
+        shown.starts_with(
+            "a picture\n[image/png of 6000000 bytes is too large to show; stored as art_"
+        ),
+        "{shown}"
+    );
     let result = outcome.result.as_ref().unwrap();
     assert_eq!((result.media.len(), result.for_people.len()), (1, 1));
 }
@@ -121,14 +134,17 @@ async fn a_tool_that_reports_a_failure_is_an_error_in_its_own_words() {
 
 #[tokio::test]
 async fn a_promised_form_of_the_result_is_checked() {
-    let promised = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let promised =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     for (output, works) in [
         (ToolOutput::structured(json!({"n": 1})), true),
         (ToolOutput::structured(json!({"n": "x"})), false),
         (ToolOutput::text("n is 1"), false),
     ] {
         let promised = promised.clone();
-        let tool = ScriptedTool::new("n").returns(output).spec(|s| s.output_schema = Some(promised));
+        let tool = ScriptedTool::new("n")
+            .returns(output)
+            .spec(|s| s.output_schema = Some(promised.into()));
         let (engine, _) = with(tool).await;
         assert_eq!(call(&engine, "n", json!({})).await.kind == OutcomeKind::Succeeded, works);
     }
@@ -136,7 +152,8 @@ async fn a_promised_form_of_the_result_is_checked() {
 
 #[tokio::test]
 async fn repairs_and_unknown_parameters_are_told_to_the_model() {
-    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let (engine, tool) = with(ScriptedTool::new("work").takes(schema)).await;
     let batch = toolcrib_core::Batch::new(
         toolcrib_core::Origin::Model,
@@ -173,14 +190,17 @@ async fn a_stored_result_is_passed_on_by_reference_and_people_see_the_reference(
     let schema = json!({"type": "object", "properties": {"data": {"type": "string"}, "list": {"type": "array"}}});
     let take = Arc::new(ScriptedTool::new("take").takes(schema).spec(|s| s.risk = Risk::High));
     let approver = Arc::new(toolcrib_testkit::ScriptedApprover::approving(1));
-    let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&talk, &take]).await;
+    let engine =
+        engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&talk, &take]).await;
     let first = call(&engine, "talk", json!({})).await;
     let artifact = first.result.unwrap().artifact.unwrap();
     let args = json!({"data": {"$artifact": artifact}});
     assert_eq!(call(&engine, "take", args.clone()).await.kind, OutcomeKind::Succeeded);
     assert_eq!(take.seen(), [json!({"data": long})]);
     assert_eq!(approver.asked()[0].args, args);
-    for wrong in [json!({"$artifact": "art_00"}), json!({"$artifact": 1}), json!([{"$artifact": artifact}])] {
+    for wrong in
+        [json!({"$artifact": "art_00"}), json!({"$artifact": 1}), json!([{"$artifact": artifact}])]
+    {
         let outcome = call(&engine, "take", json!({"data": wrong})).await;
         assert_eq!(failure(&outcome).1, ErrorType::ValidationError, "{wrong}");
     }

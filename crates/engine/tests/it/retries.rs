@@ -14,7 +14,8 @@ use crate::support::{call, failure, with};
 fn flaky(times: u32, error: ToolError) -> ScriptedTool {
     let left = Arc::new(AtomicU32::new(times));
     ScriptedTool::new("flaky").does(move |_, _| {
-        let fails = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        let fails =
+            left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
         let result = if fails { Err(error.clone()) } else { Ok(ToolOutput::text("ok")) };
         Box::pin(std::future::ready(result))
     })
@@ -34,7 +35,11 @@ async fn only_declared_effect_and_typed_error_allow_another_attempt() {
     ] {
         let (engine, tool) = with(flaky(times, error).spec(|s| s.effect = effect)).await;
         let outcome = call(&engine, "flaky", json!({})).await;
-        assert_eq!((tool.runs(), outcome.kind == OutcomeKind::Succeeded), (runs, works), "{effect:?}");
+        assert_eq!(
+            (tool.runs(), outcome.kind == OutcomeKind::Succeeded),
+            (runs, works),
+            "{effect:?}"
+        );
         assert_eq!(outcome.report.attempts as usize, runs);
     }
 }
@@ -80,14 +85,15 @@ async fn the_token_reaches_the_tool_when_its_time_is_over() {
 
 #[tokio::test]
 async fn a_crash_is_a_result_and_the_process_lives() {
-    let (engine, tool) = with(ScriptedTool::new("bad").does(|_, args| match args["how"].as_str() {
-        Some("later") => Box::pin(async {
-            tokio::task::yield_now().await;
-            panic!("later")
-        }),
-        _ => panic!("at once"),
-    }))
-    .await;
+    let (engine, tool) =
+        with(ScriptedTool::new("bad").does(|_, args| match args["how"].as_str() {
+            Some("later") => Box::pin(async {
+                tokio::task::yield_now().await;
+                panic!("later")
+            }),
+            _ => panic!("at once"),
+        }))
+        .await;
     for how in ["now", "later"] {
         let outcome = call(&engine, "bad", json!({"how": how})).await;
         let (kind, error_type, message) = failure(&outcome);

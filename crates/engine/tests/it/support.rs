@@ -10,32 +10,32 @@ use toolcrib_engine::{Engine, EngineBuilder};
 use toolcrib_testkit::{ScriptedTool, source_of};
 
 /// An engine with these tools.
-pub async fn engine(builder: EngineBuilder, tools: &[&Arc<ScriptedTool>]) -> Engine {
+pub(crate) async fn engine(builder: EngineBuilder, tools: &[&Arc<ScriptedTool>]) -> Engine {
     let engine = builder.build();
     engine.catalog().attach(&source_of("test", tools)).await.unwrap();
     engine
 }
 
 /// A default engine with this one tool.
-pub async fn with(tool: ScriptedTool) -> (Engine, Arc<ScriptedTool>) {
+pub(crate) async fn with(tool: ScriptedTool) -> (Engine, Arc<ScriptedTool>) {
     let tool = Arc::new(tool);
     (engine(Engine::builder(), &[&tool]).await, tool)
 }
 
 /// One call outside a run.
-pub async fn call(engine: &Engine, name: &str, args: Value) -> Outcome {
+pub(crate) async fn call(engine: &Engine, name: &str, args: Value) -> Outcome {
     one(engine, Batch::new(Origin::Model, vec![Call::new(name, args)])).await
 }
 
 /// One call in a run.
-pub async fn call_in(engine: &Engine, run: RunId, name: &str, args: Value) -> Outcome {
+pub(crate) async fn call_in(engine: &Engine, run: RunId, name: &str, args: Value) -> Outcome {
     let mut batch = Batch::new(Origin::Model, vec![Call::new(name, args)]);
     batch.run = Some(run);
     one(engine, batch).await
 }
 
 /// The outcome of a batch of one.
-pub async fn one(engine: &Engine, batch: Batch) -> Outcome {
+pub(crate) async fn one(engine: &Engine, batch: Batch) -> Outcome {
     let mut answers = engine.invoke(batch).await;
     assert_eq!(answers.len(), 1);
     match answers.pop().unwrap() {
@@ -45,7 +45,7 @@ pub async fn one(engine: &Engine, batch: Batch) -> Outcome {
 }
 
 /// Its result as text.
-pub fn text(outcome: &Outcome) -> &str {
+pub(crate) fn text(outcome: &Outcome) -> &str {
     match &outcome.result {
         Ok(result) => result.result.as_str().unwrap(),
         Err(error) => panic!("{error}"),
@@ -53,7 +53,7 @@ pub fn text(outcome: &Outcome) -> &str {
 }
 
 /// Its failure.
-pub fn failure(outcome: &Outcome) -> (OutcomeKind, ErrorType, &str) {
+pub(crate) fn failure(outcome: &Outcome) -> (OutcomeKind, ErrorType, &str) {
     match &outcome.result {
         Ok(result) => panic!("succeeded with {result:?}"),
         Err(error) => (outcome.kind, error.error_type, &error.message),

@@ -21,7 +21,10 @@ fn tools() -> [Arc<ScriptedTool>; 4] {
 }
 
 fn agent(items: &[&str]) -> ViewRequest {
-    ViewRequest { agent: Some(items.iter().map(ToString::to_string).collect()), ..ViewRequest::default() }
+    ViewRequest {
+        agent: Some(items.iter().map(ToString::to_string).collect()),
+        ..ViewRequest::default()
+    }
 }
 
 async fn seen(engine: &Engine, request: ViewRequest) -> Vec<String> {
@@ -32,7 +35,11 @@ async fn seen(engine: &Engine, request: ViewRequest) -> Vec<String> {
 #[tokio::test]
 async fn lists_name_exactly_what_they_say() {
     let engine = engine(Engine::builder(), &tools().each_ref()).await;
-    engine.catalog().attach(&source_of("git", &[&Arc::new(ScriptedTool::new("git__push"))])).await.unwrap();
+    engine
+        .catalog()
+        .attach(&source_of("git", &[&Arc::new(ScriptedTool::new("git__push"))]))
+        .await
+        .unwrap();
     for (items, expected) in [
         (&["read_file"][..], &["read_file"][..]),
         (&["read"], &[]),
@@ -59,7 +66,10 @@ async fn skills_narrow_and_an_empty_list_of_a_skill_is_no_limit() {
     assert_eq!(seen(&engine, skill(&["get_time", "innate"])).await, ["get_time"]);
     assert_eq!(seen(&engine, skill(&[])).await, ["read_file", "get_time"]);
     let small = ModelAbility { provider: String::new(), allow: Some(vec!["innate".into()]) };
-    assert_eq!(seen(&engine, ViewRequest { model: small, ..ViewRequest::default() }).await, ["innate"]);
+    assert_eq!(
+        seen(&engine, ViewRequest { model: small, ..ViewRequest::default() }).await,
+        ["innate"]
+    );
 }
 
 #[tokio::test]
@@ -71,7 +81,11 @@ async fn every_exclusion_has_its_reason() {
         view.excluded.iter().map(|e| (e.name.as_str(), &e.reason)).collect();
     assert_eq!(
         reasons,
-        [("read_files", &Exclusion::Agent), ("get_time", &Exclusion::Disabled), ("innate", &Exclusion::Agent)]
+        [
+            ("read_files", &Exclusion::Agent),
+            ("get_time", &Exclusion::Disabled),
+            ("innate", &Exclusion::Agent)
+        ]
     );
 }
 
@@ -91,7 +105,11 @@ async fn the_view_is_enforced_and_near_names_come_from_it_only() {
     let (_, error_type, message) = failure(&unknown);
     assert_eq!(error_type, ErrorType::ToolNotFound);
     assert_eq!(message, "Tool read_flies is not available. Did you mean read_file?");
-    assert_eq!(one(&engine, ask("now")).await.kind, OutcomeKind::Denied, "an alias is no way round");
+    assert_eq!(
+        one(&engine, ask("now")).await.kind,
+        OutcomeKind::Denied,
+        "an alias is no way round"
+    );
     assert!(tools.iter().all(|tool| tool.runs() == 0));
 }
 
@@ -100,7 +118,8 @@ async fn remote_spellings_mean_one_tool() {
     let tool = Arc::new(ScriptedTool::new("git__push"));
     let engine = engine(Engine::builder(), &[&tool]).await;
     for name in ["git__push", "mcp__git__push", "mcp:git.push"] {
-        let outcome = one(&engine, Batch::new(Origin::Model, vec![Call::new(name, json!({}))])).await;
+        let outcome =
+            one(&engine, Batch::new(Origin::Model, vec![Call::new(name, json!({}))])).await;
         assert_eq!(outcome.kind, OutcomeKind::Succeeded, "{name}");
     }
     assert_eq!(tool.runs(), 3);

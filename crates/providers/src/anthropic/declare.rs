@@ -1,18 +1,23 @@
 //! `tools[]` of Messages.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::declare::object;
 use crate::import::{ImportError, Imported};
 
 /// Strict tools that Anthropic takes in one request (research/protocols 2.3).
 pub(crate) const MAX_STRICT_TOOLS: usize = 20;
 
-pub(crate) fn tool(name: &str, description: &str, schema: &Value, strict: bool) -> Value {
-    let mut tool = json!({"name": name, "description": description, "input_schema": schema});
-    if let (true, Some(tool)) = (strict, tool.as_object_mut()) {
+pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
+    let mut tool = object([
+        ("name", name.into()),
+        ("description", description.into()),
+        ("input_schema", schema),
+    ]);
+    if strict {
         tool.insert("strict".to_owned(), true.into());
     }
-    tool
+    tool.into()
 }
 
 pub(crate) fn read_tool(tool: &Value) -> Option<Result<Imported, ImportError>> {

@@ -1,16 +1,17 @@
 //! `functionDeclarations[]` of Gemini.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::declare::object;
 use crate::import::{ImportError, Imported};
 
 /// A function without parameters has no `parameters`: an object without properties is refused.
-pub(crate) fn tool(name: &str, description: &str, schema: &Value) -> Value {
-    let mut tool = json!({"name": name, "description": description});
-    if let (false, Some(object)) = (schema.is_null(), tool.as_object_mut()) {
-        object.insert("parameters".to_owned(), schema.clone());
+pub(crate) fn tool(name: &str, description: String, schema: Value) -> Value {
+    let mut tool = object([("name", name.into()), ("description", description.into())]);
+    if !schema.is_null() {
+        tool.insert("parameters".to_owned(), schema);
     }
-    tool
+    tool.into()
 }
 
 pub(crate) fn read_tools(tool: &Value) -> Vec<Result<Imported, ImportError>> {

@@ -1,7 +1,8 @@
 //! `tools[]` of Chat Completions.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::declare::object;
 use crate::import::{ImportError, Imported};
 
 /// Characters of a function's description that OpenAI takes.
@@ -10,12 +11,16 @@ pub(crate) fn description_limit() -> usize {
 }
 
 /// `strict` is sent only when it is on: compatible servers refuse members that they do not know.
-pub(crate) fn tool(name: &str, description: &str, schema: &Value, strict: bool) -> Value {
-    let mut function = json!({"name": name, "description": description, "parameters": schema});
-    if let (true, Some(function)) = (strict, function.as_object_mut()) {
+pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
+    let mut function = object([
+        ("name", name.into()),
+        ("description", description.into()),
+        ("parameters", schema),
+    ]);
+    if strict {
         function.insert("strict".to_owned(), true.into());
     }
-    json!({"type": "function", "function": function})
+    object([("type", "function".into()), ("function", function.into())]).into()
 }
 
 pub(crate) fn read_tool(tool: &Value) -> Option<Result<Imported, ImportError>> {

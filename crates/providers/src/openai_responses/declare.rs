@@ -1,17 +1,19 @@
 //! `tools[]` of Responses: flat, and with `strict` always there, because leaving it out means "try".
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::declare::object;
 use crate::import::{ImportError, Imported};
 
-pub(crate) fn tool(name: &str, description: &str, schema: &Value, strict: bool) -> Value {
-    json!({
-        "type": "function",
-        "name": name,
-        "description": description,
-        "parameters": schema,
-        "strict": strict,
-    })
+pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
+    object([
+        ("type", "function".into()),
+        ("name", name.into()),
+        ("description", description.into()),
+        ("parameters", schema),
+        ("strict", strict.into()),
+    ])
+    .into()
 }
 
 pub(crate) fn read_tool(tool: &Value) -> Option<Result<Imported, ImportError>> {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::refs::{self, RefError};
 use super::{
-    Loss, MAX_DEPTH, MAX_NODES, Ported, SILENT, admits_null, common_type, describe, move_out,
-    pointer,
+    Loss, MAX_DEPTH, MAX_NODES, Ported, SILENT, common_type, describe, move_out,
+    object_admits_null, pointer,
 };
 
 /// Keywords taken as they are (research/protocols 2.4).
@@ -194,7 +194,7 @@ impl Work<'_> {
         let nullable = map.get("nullable").is_some_and(|n| *n == Value::Bool(true));
         let says_null =
             ["type", "enum", "const", "anyOf", "oneOf"].iter().any(|k| map.contains_key(*k));
-        let nullable = nullable || (says_null && admits_null(&Value::Object(map.clone())));
+        let nullable = nullable || (says_null && object_admits_null(map));
         let union = ["anyOf", "oneOf"].into_iter().find(|key| map.contains_key(*key));
         if let Some(key) = union {
             self.union(key, map, path, depth, out);

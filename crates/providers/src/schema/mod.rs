@@ -91,12 +91,19 @@ fn move_out(
 
 /// A name as a part of a JSON pointer.
 fn pointer(path: &str, key: &str) -> String {
-    format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"))
+    if key.contains(['~', '/']) {
+        return format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+    }
+    [path, "/", key].concat()
 }
 
 /// Whether the schema lets null through.
 fn admits_null(schema: &Value) -> bool {
-    let Some(object) = schema.as_object() else { return schema.as_bool().unwrap_or(false) };
+    schema.as_object().map_or_else(|| schema.as_bool().unwrap_or(false), object_admits_null)
+}
+
+/// Whether the schema, an object, lets null through.
+fn object_admits_null(object: &Map<String, Value>) -> bool {
     let by_type = match object.get("type") {
         Some(Value::String(kind)) => kind == "null",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),

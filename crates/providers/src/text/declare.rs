@@ -1,7 +1,8 @@
 //! The tools as a prompt: instructions and one line per tool.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::declare::object;
 use crate::import::{ImportError, Imported};
 
 const INSTRUCTIONS: &str = "You can call tools. To call one, write a block that begins at the start of a line:
@@ -18,14 +19,18 @@ Tools, one per line, with their parameters as JSON Schema:
 ";
 
 /// The prompt text for these tools: (name, description, schema).
-pub(crate) fn prompt(tools: &[(String, String, Value)]) -> String {
+pub(crate) fn prompt(tools: &[Value]) -> String {
     let mut text = INSTRUCTIONS.to_owned();
-    for (name, description, schema) in tools {
-        let line = json!({"name": name, "description": description, "parameters": schema});
-        text.push_str(&line.to_string());
+    for tool in tools {
+        text.push_str(&tool.to_string());
         text.push('\n');
     }
     text
+}
+
+pub(crate) fn tool(name: &str, description: String, schema: Value) -> Value {
+    object([("name", name.into()), ("description", description.into()), ("parameters", schema)])
+        .into()
 }
 
 /// Reads such a prompt back.

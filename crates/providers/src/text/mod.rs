@@ -14,7 +14,7 @@ mod scan;
 use serde_json::{Value, json};
 use toolcrib_core::RawArgs;
 
-pub(crate) use declare::{import_tools, prompt};
+pub(crate) use declare::{import_tools, prompt, tool};
 pub(crate) use find::{Found, calls_in, tagged_calls, without_calls};
 
 use crate::calls::{UNFINISHED, broken};

@@ -22,7 +22,15 @@ pub(super) fn performance() -> Vec<Row> {
             "tool registration at app startup: all built-in tools are there before the first call",
             async |s| {
                 let w = s.open().await;
-                json!([w.toolcrib.infos().len(), w.toolcrib.declare(Format::OpenAiChat, &Arc::default(), false).value.as_array().unwrap().len()])
+                json!([
+                    w.toolcrib.infos().len(),
+                    w.toolcrib
+                        .declare(Format::OpenAiChat, &Arc::default(), false)
+                        .value
+                        .as_array()
+                        .unwrap()
+                        .len()
+                ])
             },
             json!([14, 14]),
         ),
@@ -67,10 +75,12 @@ pub(super) fn performance() -> Vec<Row> {
         row(
             "… and no more than 32 of a batch run at once: 33 take twice as long",
             async |s| {
-                let nap = Arc::new(ScriptedTool::new("nap").does(|_, _| Box::pin(async {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                    Ok(ToolOutput::text("up"))
-                })));
+                let nap = Arc::new(ScriptedTool::new("nap").does(|_, _| {
+                    Box::pin(async {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                        Ok(ToolOutput::text("up"))
+                    })
+                }));
                 let w = s.tool(&nap).open().await;
                 tokio::time::pause();
                 let begun = tokio::time::Instant::now();
@@ -88,7 +98,11 @@ pub(super) fn security() -> Vec<Row> {
         row(
             "file tools cannot access app-internal storage, even inside the workspace",
             async |s| {
-                let s = s.settings(|settings| settings.state = settings.roots[0].join("state")).file("state/key", "k3y").file("x/a.txt", "x").file("a.txt", "x");
+                let s = s
+                    .settings(|settings| settings.state = settings.roots[0].join("state"))
+                    .file("state/key", "k3y")
+                    .file("x/a.txt", "x")
+                    .file("a.txt", "x");
                 let w = s.open().await;
                 let mut ended = Vec::new();
                 for (name, args) in [
@@ -101,7 +115,9 @@ pub(super) fn security() -> Vec<Row> {
                 ] {
                     ended.push(w.call(name, args).await["error_type"].clone());
                 }
-                let found = w.call("find_files", json!({"pattern": "*key*"})).await["result"].to_string().contains("state/key");
+                let found = w.call("find_files", json!({"pattern": "*key*"})).await["result"]
+                    .to_string()
+                    .contains("state/key");
                 json!({"ended": ended, "found": found, "key": w.text("state/key"), "copy": w.text("mine")})
             },
             json!({"ended": vec!["path_not_allowed"; 6], "found": false, "key": "k3y", "copy": null}),
@@ -114,7 +130,15 @@ pub(super) fn security() -> Vec<Row> {
                 symlink(w.beside(""), w.at("folder")).unwrap();
                 let absolute = w.beside("secret.txt").to_str().unwrap().to_owned();
                 let mut said = Vec::new();
-                for path in ["../secret.txt", "a/../../secret.txt", &absolute, "link", "folder/secret.txt", "/etc/passwd", "/proc/self/environ"] {
+                for path in [
+                    "../secret.txt",
+                    "a/../../secret.txt",
+                    &absolute,
+                    "link",
+                    "folder/secret.txt",
+                    "/etc/passwd",
+                    "/proc/self/environ",
+                ] {
                     let answer = w.call("read_file", json!({"path": path})).await;
                     said.push(answer["error_type"].clone());
                     let answer = w.call("write_file", json!({"path": path, "content": "x"})).await;
@@ -128,8 +152,10 @@ pub(super) fn security() -> Vec<Row> {
             "… and the answer is the same whether the target exists or not",
             async |s| {
                 let w = s.outside("secret.txt", "s3cret").open().await;
-                let there = w.call("read_file", json!({"path": "../secret.txt"})).await["message"].to_string();
-                let gone = w.call("read_file", json!({"path": "../nothing.tx"})).await["message"].to_string();
+                let there = w.call("read_file", json!({"path": "../secret.txt"})).await["message"]
+                    .to_string();
+                let gone = w.call("read_file", json!({"path": "../nothing.tx"})).await["message"]
+                    .to_string();
                 json!(there.replace("secret.txt", "P") == gone.replace("nothing.tx", "P"))
             },
             json!(true),
@@ -148,14 +174,29 @@ pub(super) fn security() -> Vec<Row> {
             "tool results are stored for their owner alone, in a folder that only the account enters",
             async |s| {
                 let w = s.file("long.txt", "secret line\n".repeat(5000)).open().await;
-                let context = |owner: &str| Arc::new(Context { owner: owner.to_owned(), ..Context::default() });
-                let by = |owner: &str, call| Batch { context: context(owner), ..Batch::new(Origin::Model, vec![call]) };
-                let answers = w.engine().invoke(by("ann", Call::new("read_file", json!({"path": "long.txt"})))).await;
+                let context = |owner: &str| {
+                    Arc::new(Context { owner: owner.to_owned(), ..Context::default() })
+                };
+                let by = |owner: &str, call| Batch {
+                    context: context(owner),
+                    ..Batch::new(Origin::Model, vec![call])
+                };
+                let answers = w
+                    .engine()
+                    .invoke(by("ann", Call::new("read_file", json!({"path": "long.txt"}))))
+                    .await;
                 let Answer::Done(outcome) = &answers[0] else { panic!("suspended") };
                 let ArtifactRef(stored) = outcome.result.clone().unwrap().artifact.unwrap();
-                let read = |owner| by(owner, Call::new("read_artifact", json!({"ref": stored, "limit": 11})));
-                let mode = std::fs::metadata(w.beside("state/artifacts")).unwrap().permissions().mode();
-                json!({"ann": w.all(read("ann")).await, "bob": w.all(read("bob")).await, "open to others": mode & 0o077})
+                let read = |owner| {
+                    by(owner, Call::new("read_artifact", json!({"ref": stored, "limit": 11})))
+                };
+                let mode =
+                    std::fs::metadata(w.beside("state/artifacts")).unwrap().permissions().mode();
+                json!({
+                    "ann": w.all(read("ann")).await,
+                    "bob": w.all(read("bob")).await,
+                    "open to others": mode & 0o077,
+                })
             },
             json!({
                 "ann": [{"status": "success", "result": "secret line…"}],
@@ -167,21 +208,34 @@ pub(super) fn security() -> Vec<Row> {
             "cookies in a response are masked",
             async |s| {
                 let w = s.open().await;
-                json!(w.call("http_request", json!({"url": w.web.url("/json")})).await["result"].as_str().unwrap().contains("s3cr3t"))
+                json!(
+                    w.call("http_request", json!({"url": w.web.url("/json")})).await["result"]
+                        .as_str()
+                        .unwrap()
+                        .contains("s3cr3t")
+                )
             },
             json!(false),
         ),
         row(
             "tools respect the permission model: each tool's own, no more",
             async |s| {
-                let w = s.permission(Permission::Network, PermissionState::Denied).file("a.txt", "x").open().await;
+                let w = s
+                    .permission(Permission::Network, PermissionState::Denied)
+                    .file("a.txt", "x")
+                    .open()
+                    .await;
                 json!([
                     w.call("read_file", json!({"path": "a.txt"})).await,
                     w.call("fetch_url", json!({"url": w.web.url("/json")})).await,
                     w.call("http_request", json!({"url": w.web.url("/json")})).await,
                 ])
             },
-            json!([{"status": "success"}, {"error_type": "permission_denied"}, {"error_type": "permission_denied"}]),
+            json!([
+                {"status": "success"},
+                {"error_type": "permission_denied"},
+                {"error_type": "permission_denied"},
+            ]),
         ),
     ]
 }
@@ -198,7 +252,9 @@ fn arguments() -> Vec<Row> {
                 let w = s.open().await;
                 let mut ended = Vec::new();
                 for text in ["", "  \n", "{}", "null"] {
-                    ended.push(w.one(Call::with_text("get_current_time", text)).await["status"].clone());
+                    ended.push(
+                        w.one(Call::with_text("get_current_time", text)).await["status"].clone(),
+                    );
                 }
                 json!({"ended": ended, "required": w.one(Call::with_text("read_file", "")).await})
             },
@@ -212,7 +268,8 @@ fn arguments() -> Vec<Row> {
             async |s| {
                 let w = s.open().await;
                 let content = "x".repeat(10 * 1024 * 1024);
-                let said = w.call("write_file", json!({"path": "big.txt", "content": content})).await;
+                let said =
+                    w.call("write_file", json!({"path": "big.txt", "content": content})).await;
                 json!([said, w.text("big.txt").as_str().map(str::len)])
             },
             json!([{"result": "Successfully wrote 10485760 bytes…"}, 10 * 1024 * 1024]),
@@ -221,15 +278,26 @@ fn arguments() -> Vec<Row> {
             "… more than 16 MB are refused in a short text, and nothing is written",
             async |s| {
                 let w = s.open().await;
-                let args = json!({"path": "big.txt", "content": "x".repeat(17 * 1024 * 1024)}).to_string();
+                let args =
+                    json!({"path": "big.txt", "content": "x".repeat(17 * 1024 * 1024)}).to_string();
                 let said = w.one(Call::with_text("write_file", args)).await;
-                json!([said, said["message"].as_str().map(|text| text.len() < 4096), w.text("big.txt")])
+                json!([
+                    said,
+                    said["message"].as_str().map(|text| text.len() < 4096),
+                    w.text("big.txt")
+                ])
             },
             json!([{"error_type": "validation_error"}, true, null]),
         ),
         row(
             "… and 10,000 levels of nesting",
-            async |s| s.call_text("read_file", &format!("{{\"path\":{}1{}}}", "[".repeat(10_000), "]".repeat(10_000))).await,
+            async |s| {
+                s.call_text(
+                    "read_file",
+                    &format!("{{\"path\":{}1{}}}", "[".repeat(10_000), "]".repeat(10_000)),
+                )
+                .await
+            },
             json!({"error_type": "validation_error"}),
         ),
     ]
@@ -244,7 +312,8 @@ fn far_and_large() -> Vec<Row> {
                 let s = s.settings(|settings| settings.allow_net.push(closed.to_string()));
                 let w = s.open().await;
                 tokio::time::pause();
-                let said = w.call("http_request", json!({"url": format!("http://{closed}/")})).await;
+                let said =
+                    w.call("http_request", json!({"url": format!("http://{closed}/")})).await;
                 json!([said, w.records().await[1]["attempts"]])
             },
             json!([{"error_type": "network_error", "message": "Could not connect to 127.0.0.1…"}, 3]),
@@ -277,7 +346,8 @@ fn far_and_large() -> Vec<Row> {
                 let w = s.file("big.log", lines).open().await;
                 json!([
                     w.call("read_file", json!({"path": "big.log"})).await,
-                    w.call("read_file", json!({"path": "big.log", "offset": 150_001, "limit": 2})).await,
+                    w.call("read_file", json!({"path": "big.log", "offset": 150_001, "limit": 2}))
+                        .await,
                 ])
             },
             json!([
@@ -289,12 +359,19 @@ fn far_and_large() -> Vec<Row> {
             "file write to a read-only path",
             async |s| {
                 let w = s.file("ro.txt", "old").file("dir/a.txt", "old").open().await;
-                let mode = |path: &str, mode| std::fs::set_permissions(w.at(path), std::fs::Permissions::from_mode(mode)).unwrap();
+                let mode = |path: &str, mode| {
+                    std::fs::set_permissions(w.at(path), std::fs::Permissions::from_mode(mode))
+                        .unwrap()
+                };
                 mode("ro.txt", 0o444);
                 mode("dir", 0o555);
                 let said = [
                     w.call("write_file", json!({"path": "ro.txt", "content": "x"})).await,
-                    w.call("write_file", json!({"path": "ro.txt", "content": "x", "mode": "append"})).await,
+                    w.call(
+                        "write_file",
+                        json!({"path": "ro.txt", "content": "x", "mode": "append"}),
+                    )
+                    .await,
                     w.call("write_file", json!({"path": "dir/new.txt", "content": "x"})).await,
                 ];
                 mode("dir", 0o755);
@@ -318,12 +395,26 @@ fn many() -> Vec<Row> {
             "multiple tool calls requested simultaneously: calls on one file keep the order of the model",
             async |s| {
                 let w = s.open().await;
-                let args: Vec<Value> = (0..20).map(|n| json!({"path": "log.txt", "content": format!("{n} "), "mode": "append"})).collect();
+                let args: Vec<Value> = (0..20)
+                    .map(|n| {
+                        json!({
+                            "path": "log.txt",
+                            "content": format!("{n} "),
+                            "mode": "append",
+                        })
+                    })
+                    .collect();
                 let ids: Vec<String> = (0..20).map(|n| format!("call_{n}")).collect();
-                let calls: Vec<_> = ids.iter().zip(args).map(|(id, args)| (id.as_str(), "write_file", args)).collect();
+                let calls: Vec<_> = ids
+                    .iter()
+                    .zip(args)
+                    .map(|(id, args)| (id.as_str(), "write_file", args))
+                    .collect();
                 let reply = w.exec(Format::OpenAiChat, chat(&calls)).await;
-                let answered: Vec<&Value> = reply["messages"].as_array().unwrap().iter().map(|message| &message["tool_call_id"]).collect();
-                json!({"log": w.text("log.txt"), "answered in order": answered == ids.iter().map(|id| json!(id)).collect::<Vec<_>>().iter().collect::<Vec<_>>()})
+                let messages = reply["messages"].as_array().unwrap();
+                let answered: Vec<&str> =
+                    messages.iter().filter_map(|m| m["tool_call_id"].as_str()).collect();
+                json!({"log": w.text("log.txt"), "answered in order": answered == ids})
             },
             json!({"log": "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 ", "answered in order": true}),
         ),
@@ -334,7 +425,10 @@ fn many() -> Vec<Row> {
                 let said = w.call("write_file", json!({"path": "a.txt", "content": "x"})).await;
                 json!([said, w.text("a.txt")])
             },
-            json!([{"status": "error", "outcome": "denied", "message": "…nobody can be asked here…fs_write…"}, null]),
+            json!([
+                {"status": "error", "outcome": "denied", "message": "…nobody can be asked here…fs_write…"},
+                null,
+            ]),
         ),
     ]
 }

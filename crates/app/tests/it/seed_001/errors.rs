@@ -21,7 +21,12 @@ async fn block(start: Start, name: &str, args: Value) -> Value {
 
 /// A failed block with this result.
 fn failed(result: Value) -> Value {
-    json!({"type": "tool_result", "tool_use_id": "toolu_1", "is_error": true, "content": [{"type": "text", "text": {"json": result}}]})
+    json!({
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "is_error": true,
+        "content": [{"type": "text", "text": {"json": result}}],
+    })
 }
 
 pub(super) fn rows() -> Vec<Row> {
@@ -34,7 +39,19 @@ fn forms() -> Vec<Row> {
             "Success: {\"status\": \"success\", \"result\": …}",
             async |s| {
                 let tool = Arc::new(ScriptedTool::new("echo"));
-                json!(s.tool(&tool).open().await.toolcrib.call("echo", json!({}).into(), toolcrib_app::core::Origin::Model).await.unwrap().outcome().unwrap().to_wire().to_string())
+                json!(
+                    s.tool(&tool)
+                        .open()
+                        .await
+                        .toolcrib
+                        .call("echo", json!({}).into(), toolcrib_app::core::Origin::Model)
+                        .await
+                        .unwrap()
+                        .outcome()
+                        .unwrap()
+                        .to_wire()
+                        .to_string()
+                )
             },
             json!(r#"{"status":"success","result":"done"}"#),
         ),
@@ -42,10 +59,19 @@ fn forms() -> Vec<Row> {
             "Error: {\"status\": \"error\", \"error_type\": …, \"message\": …}",
             async |s| {
                 let w = s.open().await;
-                let answer = w.toolcrib.call("read_file", json!({"path": "no.md"}).into(), toolcrib_app::core::Origin::Model).await;
+                let answer = w
+                    .toolcrib
+                    .call(
+                        "read_file",
+                        json!({"path": "no.md"}).into(),
+                        toolcrib_app::core::Origin::Model,
+                    )
+                    .await;
                 json!(answer.unwrap().outcome().unwrap().to_wire().to_string())
             },
-            json!(r#"{"status":"error","error_type":"file_not_found","message":"File not found: no.md"}"#),
+            json!(
+                r#"{"status":"error","error_type":"file_not_found","message":"File not found: no.md"}"#
+            ),
         ),
     ]
 }
@@ -55,7 +81,11 @@ fn scenarios() -> Vec<Row> {
         row(
             "1. Tool not found: \"Tool [name] is not available\"",
             async |s| block(s, "make_coffee", json!({})).await,
-            failed(json!({"status": "error", "error_type": "tool_not_found", "message": "Tool make_coffee is not available…"})),
+            failed(json!({
+                "status": "error",
+                "error_type": "tool_not_found",
+                "message": "Tool make_coffee is not available…",
+            })),
         ),
         row(
             "1. … and the model can try a different approach: near names",
@@ -65,43 +95,80 @@ fn scenarios() -> Vec<Row> {
         row(
             "2. Parameter validation failure: details, so that the model can correct and retry",
             async |s| block(s, "write_file", json!({"path": 7})).await,
-            failed(json!({"status": "error", "error_type": "validation_error", "message": "…content…"})),
+            failed(
+                json!({"status": "error", "error_type": "validation_error", "message": "…content…"}),
+            ),
         ),
         row(
             "3. Permission denied: \"Permission [X] was denied by the user\"",
-            async |s| block(s.permission(Permission::FsRead, PermissionState::Denied), "read_file", json!({"path": "a"})).await,
-            failed(json!({"status": "error", "error_type": "permission_denied", "message": "Permission fs_read was denied by the user…"})),
+            async |s| {
+                block(
+                    s.permission(Permission::FsRead, PermissionState::Denied),
+                    "read_file",
+                    json!({"path": "a"}),
+                )
+                .await
+            },
+            failed(json!({
+                "status": "error",
+                "error_type": "permission_denied",
+                "message": "Permission fs_read was denied by the user…",
+            })),
         ),
         row(
             "4. Execution timeout: \"Tool execution timed out after Ns\"",
             async |s| {
                 let slow = ScriptedTool::new("slow").hangs();
-                let slow = Arc::new(slow.spec(|spec| (spec.timeout, spec.attempts) = (Duration::from_millis(30), 1)));
+                let slow =
+                    Arc::new(slow.spec(|spec| {
+                        (spec.timeout, spec.attempts) = (Duration::from_millis(30), 1)
+                    }));
                 block(s.tool(&slow), "slow", json!({})).await
             },
-            failed(json!({"status": "error", "error_type": "timeout", "message": "Tool execution timed out after 0.03s"})),
+            failed(json!({
+                "status": "error",
+                "error_type": "timeout",
+                "message": "Tool execution timed out after 0.03s",
+            })),
         ),
         row(
             "4. … of a built-in: a server that never answers, with the owner's timeout",
             async |s| {
                 let s = s.settings(|settings| {
-                    settings.engine.tools.entry("http_request".to_owned()).or_default().timeout = Some(Duration::from_millis(400));
+                    settings.engine.tools.entry("http_request".to_owned()).or_default().timeout =
+                        Some(Duration::from_millis(400));
                 });
                 // What only reads would be tried again, with growing waits.
                 let w = s.approving(1).open().await;
                 w.call("http_request", json!({"url": w.web.url("/hang"), "method": "POST"})).await
             },
-            json!({"status": "error", "error_type": "timeout", "outcome": "timed_out", "message": "The request to 127.0.0.1:… timed out after 1 s while waiting…"}),
+            json!({
+                "status": "error",
+                "error_type": "timeout",
+                "outcome": "timed_out",
+                "message": "The request to 127.0.0.1:… timed out after 1 s while waiting…",
+            }),
         ),
         row(
             "5. Tool crash: execution error to the model with the error message",
-            async |s| block(s.tool(&Arc::new(ScriptedTool::new("bad").does(|_, _| panic!("null pointer")))), "bad", json!({})).await,
+            async |s| {
+                block(
+                    s.tool(&Arc::new(ScriptedTool::new("bad").does(|_, _| panic!("null pointer")))),
+                    "bad",
+                    json!({}),
+                )
+                .await
+            },
             failed(json!({"status": "error", "message": "Tool bad crashed: null pointer…"})),
         ),
         row(
             "6. File not found: \"File not found: [path]\"",
             async |s| block(s, "read_file", json!({"path": "deep/in/notes.md"})).await,
-            failed(json!({"status": "error", "error_type": "file_not_found", "message": "File not found: deep/in/notes.md"})),
+            failed(json!({
+                "status": "error",
+                "error_type": "file_not_found",
+                "message": "File not found: deep/in/notes.md",
+            })),
         ),
         row(
             "6. … with the name that was probably meant",
@@ -114,16 +181,29 @@ fn scenarios() -> Vec<Row> {
                 let args = json!({"url": "http://no-such-host.example.com/", "method": "PATCH"});
                 s.approving(1).call("http_request", args).await
             },
-            json!({"status": "error", "error_type": "network_error", "message": "The host name could not be resolved…"}),
+            json!({
+                "status": "error",
+                "error_type": "network_error",
+                "message": "The host name could not be resolved…",
+            }),
         ),
         row(
             "7. … connection refused",
             async |s| {
                 let closed = closed_port().await;
-                let s = s.settings(|settings| settings.allow_net.push(closed.to_string())).approving(1);
-                s.call("http_request", json!({"url": format!("http://{closed}/"), "method": "POST"})).await
+                let s =
+                    s.settings(|settings| settings.allow_net.push(closed.to_string())).approving(1);
+                s.call(
+                    "http_request",
+                    json!({"url": format!("http://{closed}/"), "method": "POST"}),
+                )
+                .await
             },
-            json!({"status": "error", "error_type": "network_error", "message": "Could not connect to 127.0.0.1…"}),
+            json!({
+                "status": "error",
+                "error_type": "network_error",
+                "message": "Could not connect to 127.0.0.1…",
+            }),
         ),
         row(
             "7. … server error: the HTTP status code",
@@ -137,7 +217,8 @@ fn scenarios() -> Vec<Row> {
             "7. … an answer that is no HTTP",
             async |s| {
                 let w = s.approving(1).open().await;
-                w.call("http_request", json!({"url": w.web.url("/garbage"), "method": "POST"})).await
+                w.call("http_request", json!({"url": w.web.url("/garbage"), "method": "POST"}))
+                    .await
             },
             json!({"status": "error", "error_type": "network_error", "message": "…did not answer in HTTP…"}),
         ),

@@ -80,8 +80,17 @@ fn files_and_http() -> Vec<Row> {
     vec![
         row(
             "read_file reads file contents correctly",
-            async |s| s.file("notes.md", "# Notes\nGrüße 🦀\n").call("read_file", json!({"path": "notes.md"})).await,
-            json!({"status": "success", "result": "# Notes\nGrüße 🦀\n", "trust": "workspace", "source": "notes.md"}),
+            async |s| {
+                s.file("notes.md", "# Notes\nGrüße 🦀\n")
+                    .call("read_file", json!({"path": "notes.md"}))
+                    .await
+            },
+            json!({
+                "status": "success",
+                "result": "# Notes\nGrüße 🦀\n",
+                "trust": "workspace",
+                "source": "notes.md",
+            }),
         ),
         row(
             "read_file returns error for non-existent file",
@@ -95,7 +104,10 @@ fn files_and_http() -> Vec<Row> {
                 let said = w.call("write_file", json!({"path": "a.txt", "content": "neu ü"})).await;
                 json!({"said": said, "file": w.text("a.txt")})
             },
-            json!({"said": {"result": "Successfully wrote 6 bytes to a.txt (mode: overwrite)"}, "file": "neu ü"}),
+            json!({
+                "said": {"result": "Successfully wrote 6 bytes to a.txt (mode: overwrite)"},
+                "file": "neu ü",
+            }),
         ),
         row(
             "… and append modes)",
@@ -105,7 +117,10 @@ fn files_and_http() -> Vec<Row> {
                 let said = w.call("write_file", args).await;
                 json!({"said": said, "file": w.text("a.txt")})
             },
-            json!({"said": {"result": "Successfully wrote 4 bytes to a.txt (mode: append)"}, "file": "one\ntwo\n"}),
+            json!({
+                "said": {"result": "Successfully wrote 4 bytes to a.txt (mode: append)"},
+                "file": "one\ntwo\n",
+            }),
         ),
         row(
             "http_request makes GET/POST requests correctly (and PUT, DELETE)",
@@ -130,13 +145,22 @@ fn files_and_http() -> Vec<Row> {
         ),
         row(
             "http_request: a JSON body is sent as application/json",
-            async |s| requests(s, &[json!({"url": "/echo", "method": "POST", "body": "[1]"})]).await,
+            async |s| {
+                requests(s, &[json!({"url": "/echo", "method": "POST", "body": "[1]"})]).await
+            },
             json!({"said": ["…content-type: application/json\r…[1]"]}),
         ),
         row(
             "http_request handles various HTTP status codes, each as a result and asked once",
             async |s| {
-                let codes = ["201-Created", "204-No-Content", "404-Not-Found", "418-I'm-a-teapot", "500-Internal-Server-Error", "503-Service-Unavailable"];
+                let codes = [
+                    "201-Created",
+                    "204-No-Content",
+                    "404-Not-Found",
+                    "418-I'm-a-teapot",
+                    "500-Internal-Server-Error",
+                    "503-Service-Unavailable",
+                ];
                 requests(s, &codes.map(|code| json!({"url": format!("/status/{code}")}))).await
             },
             json!({
@@ -162,7 +186,9 @@ fn endings() -> Vec<Row> {
                     *kept.lock().unwrap() = Some(ctx.cancel.clone());
                     Box::pin(std::future::pending())
                 });
-                let slow = Arc::new(slow.spec(|spec| (spec.timeout, spec.attempts) = (Duration::from_secs(7), 1)));
+                let slow = Arc::new(
+                    slow.spec(|spec| (spec.timeout, spec.attempts) = (Duration::from_secs(7), 1)),
+                );
                 let w = s.tool(&slow).open().await;
                 tokio::time::pause();
                 let begun = tokio::time::Instant::now();
@@ -181,34 +207,52 @@ fn endings() -> Vec<Row> {
         row(
             "tool crash is caught and returns error (app stays alive)",
             async |s| {
-                let broken = ScriptedTool::new("broken").does(|_, _| Box::pin(async {
-                    tokio::task::yield_now().await;
-                    panic!("index out of range")
-                }));
+                let broken = ScriptedTool::new("broken").does(|_, _| {
+                    Box::pin(async {
+                        tokio::task::yield_now().await;
+                        panic!("index out of range")
+                    })
+                });
                 let w = s.tool(&Arc::new(broken)).file("a.txt", "alive").open().await;
                 let crashed = w.call("broken", json!({})).await;
                 json!([crashed, w.call("read_file", json!({"path": "a.txt"})).await])
             },
             json!([
-                {"status": "error", "error_type": "crashed", "message": "Tool broken crashed: index out of range…"},
+                {
+                    "status": "error",
+                    "error_type": "crashed",
+                    "message": "Tool broken crashed: index out of range…",
+                },
                 {"status": "success", "result": "alive"},
             ]),
         ),
         row(
             "unavailable tool returns \"not available\" error",
             async |s| s.call("send_rocket", json!({})).await,
-            json!({"status": "error", "error_type": "tool_not_found", "message": "Tool send_rocket is not available…"}),
+            json!({
+                "status": "error",
+                "error_type": "tool_not_found",
+                "message": "Tool send_rocket is not available…",
+            }),
         ),
         row(
             "… also a tool that this agent does not have",
             async |s| {
                 let w = s.file("a.txt", "x").open().await;
-                let view = ViewRequest { agent: Some(vec!["get_current_time".to_owned()]), ..ViewRequest::default() };
+                let view = ViewRequest {
+                    agent: Some(vec!["get_current_time".to_owned()]),
+                    ..ViewRequest::default()
+                };
                 let call = Call::new("read_file", json!({"path": "a.txt"}));
                 let batch = Batch { view: Arc::new(view), ..Batch::new(Origin::Model, vec![call]) };
                 json!(w.all(batch).await)
             },
-            json!([{"error_type": "tool_not_available", "message": "Tool read_file is not available: …agent's tool list…"}]),
+            json!([
+                {
+                    "error_type": "tool_not_available",
+                    "message": "Tool read_file is not available: …agent's tool list…",
+                },
+            ]),
         ),
         row(
             "invalid parameters return validation error",
@@ -217,7 +261,11 @@ fn endings() -> Vec<Row> {
                 json!([
                     w.call("read_file", json!({"path": ["a.txt"]})).await,
                     w.call("write_file", json!({"path": "a.txt"})).await,
-                    w.call("write_file", json!({"path": "a.txt", "content": "x", "mode": "prepend"})).await,
+                    w.call(
+                        "write_file",
+                        json!({"path": "a.txt", "content": "x", "mode": "prepend"})
+                    )
+                    .await,
                     w.text("a.txt"),
                 ])
             },
@@ -237,16 +285,27 @@ fn permissions() -> Vec<Row> {
             "permission dialog appears when needed, and the call proceeds when it is granted",
             async |s| {
                 let person = Arc::new(ScriptedApprover::approving(1));
-                let s = s.permission(Permission::FsWrite, PermissionState::Undecided).asking(&person);
+                let s =
+                    s.permission(Permission::FsWrite, PermissionState::Undecided).asking(&person);
                 let w = s.open().await;
                 let read = w.call("list_dir", json!({})).await;
                 let said = w.call("write_file", json!({"path": "a.txt", "content": "x"})).await;
-                let asked: Vec<Value> = person.asked().iter().map(|a| json!([a.operation, a.reasons[0].kind == ReasonKind::Permission, a.reasons[0].text])).collect();
+                let asked: Vec<Value> = person
+                    .asked()
+                    .iter()
+                    .map(|a| {
+                        json!([
+                            a.operation,
+                            a.reasons[0].kind == ReasonKind::Permission,
+                            a.reasons[0].text
+                        ])
+                    })
+                    .collect();
                 json!({"read": read["status"], "said": said["status"], "asked": asked, "file": w.text("a.txt")})
             },
             json!({
                 "read": "success", "said": "success", "file": "x",
-                "asked": [["write_file", true, "…permission…fs_write"]],
+                "asked": [["write_file", true, "Permission fs_write"]],
             }),
         ),
         row(
@@ -257,17 +316,26 @@ fn permissions() -> Vec<Row> {
                 json!({"said": said, "seen": w.web.seen()})
             },
             json!({
-                "said": {"status": "error", "error_type": "permission_denied", "message": "Permission network was denied by the user…"},
+                "said": {
+                    "status": "error",
+                    "error_type": "permission_denied",
+                    "message": "Permission network was denied by the user…",
+                },
                 "seen": [],
             }),
         ),
         row(
             "previously denied with \"Don't ask again\": an error that points to the settings",
             async |s| {
-                let s = s.permission(Permission::FsRead, PermissionState::DeniedForGood).file("a.txt", "x");
+                let s = s
+                    .permission(Permission::FsRead, PermissionState::DeniedForGood)
+                    .file("a.txt", "x");
                 s.call("read_file", json!({"path": "a.txt"})).await
             },
-            json!({"error_type": "permission_denied", "message": "Permission fs_read was denied by the user…settings…"}),
+            json!({
+                "error_type": "permission_denied",
+                "message": "Permission fs_read was denied by the user…settings…",
+            }),
         ),
         row(
             "a person who says no in the dialog is heard: the call is not run",
@@ -278,7 +346,10 @@ fn permissions() -> Vec<Row> {
                 let said = w.call("write_file", json!({"path": "a.txt", "content": "x"})).await;
                 json!({"said": said, "file": w.text("a.txt")})
             },
-            json!({"said": {"status": "error", "outcome": "denied", "message": "…denied by the user…"}, "file": null}),
+            json!({
+                "said": {"status": "error", "outcome": "denied", "message": "…denied by the user…"},
+                "file": null,
+            }),
         ),
     ]
 }
@@ -304,14 +375,24 @@ async fn trail(start: Start, rounds: usize) -> Value {
 }
 
 fn several() -> Vec<Row> {
-    let definition = |format| move |s: Start| async move {
-        let declared = s.open().await.toolcrib.declare(format, &Arc::default(), false).value;
-        let tools = declared[0].get("functionDeclarations").unwrap_or(&declared).as_array().unwrap().clone();
-        tools.into_iter().find(|tool| tool.to_string().contains("\"read_file\"")).unwrap()
+    let definition = |format| {
+        move |s: Start| async move {
+            let declared = s.open().await.toolcrib.declare(format, &Arc::default(), false).value;
+            let tools = declared[0]
+                .get("functionDeclarations")
+                .unwrap_or(&declared)
+                .as_array()
+                .unwrap()
+                .clone();
+            tools.into_iter().find(|tool| tool.to_string().contains("\"read_file\"")).unwrap()
+        }
     };
     let schema = json!({
         "type": "object", "required": ["path"],
-        "properties": {"path": {"type": "string", "description": "…"}, "encoding": {"type": "…", "description": "…"}},
+        "properties": {
+            "path": {"type": "string", "description": "…"},
+            "encoding": {"type": "…", "description": "…"},
+        },
     });
     vec![
         row(
@@ -328,9 +409,22 @@ fn several() -> Vec<Row> {
             },
             json!({
                 "messages": [{"role": "user", "content": [
-                    {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": null, "content": [{"text": {"json": {"result": "A"}}}]},
-                    {"type": "tool_result", "tool_use_id": "toolu_2", "content": [{"text": {"json": {"status": "success"}}}]},
-                    {"type": "tool_result", "tool_use_id": "toolu_3", "content": [{"text": {"json": {"result": "…+00:00"}}}]},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_1",
+                        "is_error": null,
+                        "content": [{"text": {"json": {"result": "A"}}}],
+                    },
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_2",
+                        "content": [{"text": {"json": {"status": "success"}}}],
+                    },
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_3",
+                        "content": [{"text": {"json": {"result": "…+00:00"}}}],
+                    },
                 ]}],
                 "b": "B",
             }),
@@ -340,11 +434,18 @@ fn several() -> Vec<Row> {
             async |s| trail(s, 2).await,
             json!({"rounds": 2, "last": "the end"}),
         ),
-        row("tool call chain with 10+ rounds", async |s| trail(s, 12).await, json!({"rounds": 12, "last": "the end"})),
+        row(
+            "tool call chain with 10+ rounds",
+            async |s| trail(s, 12).await,
+            json!({"rounds": 12, "last": "the end"}),
+        ),
         row(
             "tool definitions convert correctly for OpenAI",
             definition(Format::OpenAiChat),
-            json!({"type": "function", "function": {"name": "read_file", "description": "…", "parameters": schema}}),
+            json!({
+                "type": "function",
+                "function": {"name": "read_file", "description": "…", "parameters": schema},
+            }),
         ),
         row(
             "… OpenAI Responses",
@@ -361,7 +462,11 @@ fn several() -> Vec<Row> {
             definition(Format::Gemini),
             json!({
                 "name": "read_file", "description": "…",
-                "parameters": {"type": "OBJECT", "required": ["path"], "properties": {"path": {"type": "STRING"}}},
+                "parameters": {
+                    "type": "OBJECT",
+                    "required": ["path"],
+                    "properties": {"path": {"type": "STRING"}},
+                },
             }),
         ),
     ]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{
-    Batch, Call, Context, Origin, Permission, PermissionState, Permissions, Risk, ToolError, ToolName,
-    ViewRequest,
+    Batch, Call, Context, Origin, Permission, PermissionState, Permissions, Risk, ToolError,
+    ToolName, ViewRequest,
 };
 use toolcrib_app::providers::Format;
 use toolcrib_testkit::{ScriptedTool, source_of};
@@ -45,7 +45,10 @@ fn tool_rules() -> Vec<Row> {
                 json!({"said": said, "still the built-in": still, "ran": second.runs()})
             },
             json!({
-                "said": ["Tool read_file of source \"mine\" cannot be registered: source \"builtin\" already has…", "Tool get_local_time…"],
+                "said": [
+                    "Tool read_file of source \"mine\" cannot be registered: source \"builtin\" already has…",
+                    "Tool get_local_time…",
+                ],
                 "still the built-in": "file_not_found", "ran": 0,
             }),
         ),
@@ -53,8 +56,15 @@ fn tool_rules() -> Vec<Row> {
             "2. tool names follow snake_case convention",
             async |s| {
                 let w = s.open().await;
-                let bad: Vec<String> = w.toolcrib.infos().into_iter().map(|info| info.id.to_string()).filter(|id| ToolName::local(id).is_err()).collect();
-                let refused = ["readFile", "read-file", "2read", "Read_file", "read file", ""].map(|name| ToolName::local(name).is_err());
+                let bad: Vec<String> = w
+                    .toolcrib
+                    .infos()
+                    .into_iter()
+                    .map(|info| info.id.to_string())
+                    .filter(|id| ToolName::local(id).is_err())
+                    .collect();
+                let refused = ["readFile", "read-file", "2read", "Read_file", "read file", ""]
+                    .map(|name| ToolName::local(name).is_err());
                 json!({"bad": bad, "refused": refused})
             },
             json!({"bad": [], "refused": [true, true, true, true, true, true]}),
@@ -79,7 +89,9 @@ fn tool_rules() -> Vec<Row> {
         row(
             "4. the preset of the seed: only permissions interrupt",
             async |s| {
-                let s = s.settings(|settings| settings.engine.preset = toolcrib_app::Preset::Auto).file("a.txt", "x");
+                let s = s
+                    .settings(|settings| settings.engine.preset = toolcrib_app::Preset::Auto)
+                    .file("a.txt", "x");
                 let w = s.open().await;
                 json!([w.call("delete_file", json!({"path": "a.txt"})).await, w.text("a.txt")])
             },
@@ -88,10 +100,17 @@ fn tool_rules() -> Vec<Row> {
         row(
             "5. a tool that fails returns an error to the model",
             async |s| {
-                let tool = Arc::new(ScriptedTool::new("failing").fails(ToolError::execution("The printer is out of paper.")));
+                let tool = Arc::new(
+                    ScriptedTool::new("failing")
+                        .fails(ToolError::execution("The printer is out of paper.")),
+                );
                 s.tool(&tool).call("failing", json!({})).await
             },
-            json!({"status": "error", "error_type": "execution_error", "message": "The printer is out of paper."}),
+            json!({
+                "status": "error",
+                "error_type": "execution_error",
+                "message": "The printer is out of paper.",
+            }),
         ),
         row(
             "6. the engine never silently drops a tool call; every call gets a result (success or error)",
@@ -99,7 +118,11 @@ fn tool_rules() -> Vec<Row> {
                 let tools = [
                     Arc::new(ScriptedTool::new("fine")),
                     Arc::new(ScriptedTool::new("bad").does(|_, _| panic!("boom"))),
-                    Arc::new(ScriptedTool::new("slow").hangs().spec(|s| (s.timeout, s.attempts) = (Duration::from_millis(20), 1))),
+                    Arc::new(
+                        ScriptedTool::new("slow")
+                            .hangs()
+                            .spec(|s| (s.timeout, s.attempts) = (Duration::from_millis(20), 1)),
+                    ),
                     Arc::new(ScriptedTool::new("risky").spec(|s| s.risk = Risk::Critical)),
                 ];
                 let s = tools.iter().fold(s, |s, tool| s.tool(tool));
@@ -107,7 +130,12 @@ fn tool_rules() -> Vec<Row> {
                 let calls: Vec<_> = names.iter().map(|name| ("", *name, json!({}))).collect();
                 let w = s.open().await;
                 let reply = w.exec(Format::Gemini, crate::bodies::gemini(&calls)).await;
-                let results: Vec<&Value> = reply["messages"][0]["parts"].as_array().unwrap().iter().map(|part| &part["functionResponse"]["response"]).collect();
+                let results: Vec<&Value> = reply["messages"][0]["parts"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|part| &part["functionResponse"]["response"])
+                    .collect();
                 json!(results)
             },
             json!([
@@ -126,7 +154,8 @@ fn execution_rules() -> Vec<Row> {
             async |s| {
                 let slow = Arc::new(ScriptedTool::new("slow").hangs().spec(|s| s.attempts = 1));
                 let s = s.tool(&slow).settings(|settings| {
-                    settings.engine.tools.entry("slow".to_owned()).or_default().timeout = Some(Duration::from_secs(2));
+                    settings.engine.tools.entry("slow".to_owned()).or_default().timeout =
+                        Some(Duration::from_secs(2));
                 });
                 let w = s.open().await;
                 tokio::time::pause();
@@ -143,15 +172,23 @@ fn execution_rules() -> Vec<Row> {
         ),
         row(
             "execution flow 3 before 4: parameters are validated before permissions",
-            async |s| s.permission(Permission::FsRead, PermissionState::Denied).call("read_file", json!({})).await,
+            async |s| {
+                s.permission(Permission::FsRead, PermissionState::Denied)
+                    .call("read_file", json!({}))
+                    .await
+            },
             json!({"error_type": "validation_error"}),
         ),
         row(
             "permission rule 2: checked before every execution (not just the first time)",
             async |s| {
-                let s = s.with(|builder| builder.permissions(Arc::new(Once(AtomicBool::new(false)))));
+                let s =
+                    s.with(|builder| builder.permissions(Arc::new(Once(AtomicBool::new(false)))));
                 let w = s.file("a.txt", "x").open().await;
-                json!([w.call("read_file", json!({"path": "a.txt"})).await, w.call("read_file", json!({"path": "a.txt"})).await])
+                json!([
+                    w.call("read_file", json!({"path": "a.txt"})).await,
+                    w.call("read_file", json!({"path": "a.txt"})).await
+                ])
             },
             json!([{"status": "success"}, {"error_type": "permission_denied"}]),
         ),
@@ -161,9 +198,22 @@ fn execution_rules() -> Vec<Row> {
                 let s = s.settings(|settings| settings.engine.preset = toolcrib_app::Preset::Auto);
                 let w = s.permission(Permission::FsWrite, PermissionState::Denied).open().await;
                 let mut ended = Vec::new();
-                for origin in [Origin::Model, Origin::Chain, Origin::Mcp, Origin::Rest, Origin::Cli, Origin::Schedule, Origin::Device] {
+                for origin in [
+                    Origin::Model,
+                    Origin::Chain,
+                    Origin::Mcp,
+                    Origin::Rest,
+                    Origin::Cli,
+                    Origin::Schedule,
+                    Origin::Device,
+                ] {
                     let call = Call::new("write_file", json!({"path": "a.txt", "content": "x"}));
-                    ended.extend(w.all(Batch::new(origin, vec![call])).await.iter().map(|said| said["error_type"].clone()));
+                    ended.extend(
+                        w.all(Batch::new(origin, vec![call]))
+                            .await
+                            .iter()
+                            .map(|said| said["error_type"].clone()),
+                    );
                 }
                 json!({"ended": ended, "file": w.text("a.txt")})
             },
@@ -173,7 +223,8 @@ fn execution_rules() -> Vec<Row> {
             "no hard limit on chain depth, but a budget of calls: the run ends, not the process",
             async |s| {
                 let w = s.open().await;
-                let run = w.run(toolcrib_app::core::RunLimits { calls: Some(2), ..Default::default() });
+                let run =
+                    w.run(toolcrib_app::core::RunLimits { calls: Some(2), ..Default::default() });
                 let mut ended = Vec::new();
                 for hour in 1..=3 {
                     let args = json!({"timezone": format!("UTC+{hour}")});
@@ -181,7 +232,11 @@ fn execution_rules() -> Vec<Row> {
                 }
                 json!(ended)
             },
-            json!([{"status": "success"}, {"status": "success"}, {"error_type": "budget_exceeded", "message": "…all 2 calls…"}]),
+            json!([
+                {"status": "success"},
+                {"status": "success"},
+                {"error_type": "budget_exceeded", "message": "…all 2 calls…"},
+            ]),
         ),
     ]
 }
@@ -194,7 +249,10 @@ fn agents() -> Vec<Row> {
                 let w = s.open().await;
                 let view = |agent: &[&str]| {
                     let agent = Some(agent.iter().map(|name| (*name).to_owned()).collect());
-                    let view = w.toolcrib.catalog().view(&Arc::new(ViewRequest { agent, ..ViewRequest::default() }));
+                    let view = w
+                        .toolcrib
+                        .catalog()
+                        .view(&Arc::new(ViewRequest { agent, ..ViewRequest::default() }));
                     view.tools.iter().map(|entry| entry.spec().name.to_string()).collect::<Vec<_>>()
                 };
                 json!({
@@ -211,11 +269,21 @@ fn agents() -> Vec<Row> {
             "agent config shows tool name and description; tools that require permissions show it",
             async |s| {
                 let w = s.open().await;
-                let info = w.toolcrib.infos().into_iter().find(|info| info.id.as_str() == "http_request").unwrap();
+                let info = w
+                    .toolcrib
+                    .infos()
+                    .into_iter()
+                    .find(|info| info.id.as_str() == "http_request")
+                    .unwrap();
                 json!({"info": info, "permissions": w.toolcrib.spec("http_request").unwrap().permissions})
             },
             json!({
-                "info": {"id": "http_request", "title": "HTTP request", "description": "Make an HTTP request…", "enabled": true},
+                "info": {
+                    "id": "http_request",
+                    "title": "HTTP request",
+                    "description": "Make an HTTP request…",
+                    "enabled": true,
+                },
                 "permissions": ["network"],
             }),
         ),
@@ -225,7 +293,12 @@ fn agents() -> Vec<Row> {
                 let w = s.open().await;
                 w.call("get_current_time", json!({})).await;
                 let records = w.records().await;
-                json!([records.len(), records[1]["tool"], records[1]["attempts"], records[1]["run_nanos"].as_u64() > Some(0)])
+                json!([
+                    records.len(),
+                    records[1]["tool"],
+                    records[1]["attempts"],
+                    records[1]["run_nanos"].as_u64() > Some(0)
+                ])
             },
             json!([2, "get_current_time", 1, true]),
         ),

@@ -67,7 +67,10 @@ fn definitions() -> Vec<Row> {
             async |s| {
                 let w = s.open().await;
                 let seconds = |name: &str| w.toolcrib.spec(name).unwrap().timeout.as_secs();
-                json!(["get_current_time", "list_dir", "delete_file", "find_files", "http_request"].map(seconds))
+                json!(
+                    ["get_current_time", "list_dir", "delete_file", "find_files", "http_request"]
+                        .map(seconds)
+                )
             },
             json!([5, 10, 10, 10, 30]),
         ),
@@ -86,18 +89,29 @@ fn returns() -> Vec<Row> {
         ),
         row(
             "read_file: an encoding that does not exist is a distinct error",
-            async |s| s.file("a.txt", "x").call("read_file", json!({"path": "a.txt", "encoding": "klingon"})).await,
+            async |s| {
+                s.file("a.txt", "x")
+                    .call("read_file", json!({"path": "a.txt", "encoding": "klingon"}))
+                    .await
+            },
             json!({"error_type": "validation_error", "message": "There is no encoding \"klingon\"…"}),
         ),
         row(
             "read_file: for binary files, an error suggesting a different approach",
-            async |s| s.file("a.png", b"\x89PNG\r\n\x1a\n\0\0\0").call("read_file", json!({"path": "a.png"})).await,
+            async |s| {
+                s.file("a.png", b"\x89PNG\r\n\x1a\n\0\0\0")
+                    .call("read_file", json!({"path": "a.png"}))
+                    .await
+            },
             json!({"error_type": "execution_error", "message": "a.png is a binary file…file_info…"}),
         ),
         row(
             "read_file: a folder is a distinct error",
             async |s| s.file("notes/a.txt", "x").call("read_file", json!({"path": "notes"})).await,
-            json!({"error_type": "validation_error", "message": "notes is a folder, not a file. Use list_dir…"}),
+            json!({
+                "error_type": "validation_error",
+                "message": "notes is a folder, not a file. Use list_dir…",
+            }),
         ),
         row(
             "write_file: confirmation with file path and bytes written; missing folders are made",
@@ -107,7 +121,11 @@ fn returns() -> Vec<Row> {
                 json!([w.call("write_file", args).await, w.text("new/deep/a.txt")])
             },
             json!([
-                {"status": "success", "result": "Successfully wrote 6 bytes to new/deep/a.txt (mode: overwrite)", "trust": null},
+                {
+                    "status": "success",
+                    "result": "Successfully wrote 6 bytes to new/deep/a.txt (mode: overwrite)",
+                    "trust": null,
+                },
                 "äöü",
             ]),
         ),
@@ -115,7 +133,11 @@ fn returns() -> Vec<Row> {
             "write_file: append to a file that is missing makes it",
             async |s| {
                 let w = s.open().await;
-                w.call("write_file", json!({"path": "log.txt", "content": "1\n", "mode": "append"})).await;
+                w.call(
+                    "write_file",
+                    json!({"path": "log.txt", "content": "1\n", "mode": "append"}),
+                )
+                .await;
                 w.text("log.txt")
             },
             json!("1\n"),

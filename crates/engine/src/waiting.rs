@@ -1,0 +1,55 @@
+//! Calls that wait for a person right here: a decision that arrives on another surface is handed to them, so that no call ever runs in two
+//! pipelines.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+use toolcrib_core::{ApprovalId, DecisionRecord};
+
+type Places = Arc<Mutex<HashMap<ApprovalId, oneshot::Sender<DecisionRecord>>>>;
+
+/// All calls that wait.
+#[derive(Default)]
+pub(crate) struct WaitingCalls {
+    places: Places,
+}
+
+/// The place of one waiting call; it is given up when dropped.
+pub(crate) struct Place {
+    id: ApprovalId,
+    decided: oneshot::Receiver<DecisionRecord>,
+    places: Places,
+}
+
+impl WaitingCalls {
+    /// Begins to wait.
+    pub(crate) fn enter(&self, id: ApprovalId) -> Place {
+        let (sender, decided) = oneshot::channel();
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
+        Place { id, decided, places: Arc::clone(&self.places) }
+    }
+
+    /// Hands a decision to the call that waits for it; `false` = none does.
+    pub(crate) fn hand_over(&self, id: ApprovalId, record: DecisionRecord) -> bool {
+        let sender = self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        sender.is_some_and(|sender| sender.send(record).is_ok())
+    }
+}
+
+impl Future for Place {
+    type Output = Result<DecisionRecord, oneshot::error::RecvError>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        std::pin::Pin::new(&mut self.decided).poll(context)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
