@@ -2,7 +2,6 @@
 //! real Toolcrib, with its built-in tools on real files and a real server on loopback.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     reason = "a helper of a test fails the test, as the test itself would"
 )]

@@ -95,7 +95,7 @@ fn bugs_that_stay_gone() {
                         ))
                         .await;
                     if said[1]["status"] != "success" {
-                        odd += 1
+                        odd += 1;
                     }
                 }
                 json!(odd)

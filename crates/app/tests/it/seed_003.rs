@@ -277,7 +277,7 @@ fn results() -> Vec<Row> {
                     s.output_schema = Some(
                         json!({"type": "object", "properties": {"celsius": {"type": "number"}}})
                             .into(),
-                    )
+                    );
                 });
                 s.tool(&Arc::new(tool)).call("work", json!({})).await
             },

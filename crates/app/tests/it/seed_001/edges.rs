@@ -361,7 +361,7 @@ fn far_and_large() -> Vec<Row> {
                 let w = s.file("ro.txt", "old").file("dir/a.txt", "old").open().await;
                 let mode = |path: &str, mode| {
                     std::fs::set_permissions(w.at(path), std::fs::Permissions::from_mode(mode))
-                        .unwrap()
+                        .unwrap();
                 };
                 mode("ro.txt", 0o444);
                 mode("dir", 0o555);

@@ -119,10 +119,9 @@ fn scenarios() -> Vec<Row> {
             "4. Execution timeout: \"Tool execution timed out after Ns\"",
             async |s| {
                 let slow = ScriptedTool::new("slow").hangs();
-                let slow =
-                    Arc::new(slow.spec(|spec| {
-                        (spec.timeout, spec.attempts) = (Duration::from_millis(30), 1)
-                    }));
+                let slow = Arc::new(slow.spec(|spec| {
+                    (spec.timeout, spec.attempts) = (Duration::from_millis(30), 1);
+                }));
                 block(s.tool(&slow), "slow", json!({})).await
             },
             failed(json!({
