@@ -7,7 +7,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::markup;
-use super::report::Report;
+use super::report::{ChangeKind, Report};
 use super::sanitize::{Profile, neutralise};
 use super::scan;
 use std::borrow::Cow;
@@ -49,6 +49,15 @@ struct Literals<'t> {
 }
 
 impl Literals<'_> {
+    /// A lone carriage return is white space in JSON, but it moves a terminal's cursor: a line feed is the same without that.
+    fn line_break(&mut self, at: usize, report: &mut Report) -> usize {
+        self.out.push_str(self.text.get(self.copied..at).unwrap_or_default());
+        self.out.push('\n');
+        self.copied = at + 1;
+        report.change(ChangeKind::Terminal, 1, None, || "^M".into());
+        self.copied
+    }
+
     fn run(&mut self, report: &mut Report) -> Option<()> {
         let bytes = self.text.as_bytes();
         let mut at = 0;
@@ -56,6 +65,7 @@ impl Literals<'_> {
             at = match byte {
                 b' ' | b'\t' | b'\n' | b'{' | b'}' | b'[' | b']' | b',' | b':' => at + 1,
                 b'\r' if bytes.get(at + 1) == Some(&b'\n') => at + 2,
+                b'\r' => self.line_break(at, report),
                 b'"' => self.literal(at, report)?,
                 b'-' | b'0'..=b'9' => number_end(bytes, at),
                 b't' | b'f' | b'n' => word_end(self.text, at)?,
@@ -191,5 +201,21 @@ fn encode(out: &mut String, text: &str) {
             }
             c => out.push(c),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sanitize::sanitize;
+
+    #[test]
+    fn a_lone_carriage_return_between_tokens_leaves_json_json() {
+        for (text, expected) in [("\r7\r\r", "\n7\n\n"), ("[\r1,\r\n2]", "[\n1,\r\n2]")] {
+            let sanitised = sanitize(text, "application/json");
+            assert_eq!(sanitised.text, expected);
+            assert_eq!(sanitize(expected, "application/json").text, expected);
+        }
+        // In a string it stays what it was: an escape.
+        assert_eq!(sanitize(r#"{"a":"x\ry"}"#, "application/json").text, r#"{"a":"x^My"}"#);
     }
 }
