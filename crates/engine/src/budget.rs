@@ -85,6 +85,13 @@ impl Budget {
         result
     }
 
+    /// Whether tokens or time of this run, or of a parent, are used up.
+    pub(crate) fn is_used_up(&self) -> bool {
+        let tokens =
+            |b: &Self| b.limits.tokens.is_some_and(|most| b.tokens.load(Ordering::Acquire) > most);
+        self.chain().any(tokens) || self.time_left() == Some(Duration::ZERO)
+    }
+
     /// Tool time that is left on this run and its parents; `None` = nobody limits it.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.chain()

@@ -118,6 +118,8 @@ pub(crate) struct InFlight {
     succeeded: bool,
     trace: Vec<StageRecord>,
     stamp: Instant,
+    /// Now, when somebody has just read the clock.
+    read_clock: Option<Instant>,
 }
 
 impl InFlight {
@@ -153,6 +155,7 @@ impl InFlight {
             succeeded: false,
             trace: Vec::with_capacity(Stage::ALL.len()),
             stamp: Instant::now(),
+            read_clock: None,
         }
     }
 
@@ -218,10 +221,23 @@ impl InFlight {
         if matches!(step, Ok(Passed(StageVerdict::Skipped, _))) {
             return 0;
         }
-        let now = Instant::now();
+        let now = self.read_clock.take().unwrap_or_else(Instant::now);
         let nanos = now.duration_since(self.stamp).as_nanos() as u64;
         self.stamp = now;
         nanos
+    }
+
+    /// When the last stage ended, which is when this one began.
+    pub(crate) fn last_stamp(&self) -> Instant {
+        self.stamp
+    }
+
+    /// An attempt that began then has ended now. The stage ends with it, so the clock is read once for both.
+    pub(crate) fn ran_since(&mut self, begun: Instant) {
+        let now = Instant::now();
+        self.run_time += now.duration_since(begun);
+        self.begun = None;
+        self.read_clock = Some(now);
     }
 
     /// Time since the last stage does not belong to the next one.

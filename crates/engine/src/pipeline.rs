@@ -8,7 +8,6 @@ use crate::stage::repeat::BatchVerdict;
 
 /// Stages 0 to 3: what is asked for.
 pub(crate) fn read(flight: &mut InFlight) -> Result<(), Stop> {
-    flight.unread = flight.scope.run.is_some().then(|| stage::repeat::raw_hash(&flight.raw));
     let step = stage::receive::run(flight);
     flight.record(Stage::Receive, step)?;
     let step = stage::switch::run(flight);
@@ -16,9 +15,7 @@ pub(crate) fn read(flight: &mut InFlight) -> Result<(), Stop> {
     let step = stage::resolve::run(flight);
     flight.record(Stage::Resolve, step)?;
     let step = stage::decode::run(flight);
-    flight.record(Stage::Decode, step)?;
-    flight.unread = None;
-    Ok(())
+    flight.record(Stage::Decode, step)
 }
 
 /// Stage 4 alone, for a call that was refused before it: it counts in its batch, and repeats like any other.

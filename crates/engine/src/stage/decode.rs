@@ -5,22 +5,37 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_core::{ErrorType, RawArgs, ToolError};
 
+use super::repeat;
 use crate::args::{self, Decoded, Limits};
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
 use crate::references;
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
     let tool = Arc::clone(flight.tool()?);
-    let decoded = match std::mem::replace(&mut flight.raw, RawArgs::Text(String::new())) {
-        RawArgs::Broken(how) => return fail(ErrorType::ValidationError, how),
+    let raw = std::mem::replace(&mut flight.raw, RawArgs::Text(String::new()));
+    let step = match raw {
         RawArgs::Text(text) => match referring(&text) {
-            Some(value) => return by_reference(flight, value),
-            None => args::decode(text, &tool.schema, &Limits::DEFAULT),
+            Some(value) => by_reference(flight, value),
+            None => {
+                let step = accept(flight, args::decode(&text, &tool.schema, &Limits::DEFAULT));
+                flight.raw = RawArgs::Text(text);
+                step
+            }
         },
-        RawArgs::Value(value) if references::holds(&value) => return by_reference(flight, value),
-        RawArgs::Value(value) => args::decode_value(value, &tool.schema, &Limits::DEFAULT),
+        RawArgs::Broken(how) => {
+            flight.raw = RawArgs::Text(how.clone());
+            fail(ErrorType::ValidationError, how)
+        }
+        RawArgs::Value(value) if references::holds(&value) => by_reference(flight, value),
+        RawArgs::Value(value) => {
+            flight.unread = flight.scope.run.is_some().then(|| repeat::value_hash(&value));
+            accept(flight, args::decode_value(value, &tool.schema, &Limits::DEFAULT))
+        }
     };
-    accept(flight, decoded)
+    if step.is_ok() {
+        flight.unread = None;
+    }
+    step
 }
 
 /// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it is then read without.
@@ -32,6 +47,7 @@ fn referring(text: &str) -> Option<Value> {
 }
 
 fn by_reference(flight: &mut InFlight, value: Value) -> Step {
+    flight.unread = Some(repeat::value_hash(&value));
     let owner = &flight.scope.context.owner;
     let resolved = references::resolve(value.clone(), &*flight.engine().artifacts, owner)?;
     again(flight, resolved)?;

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 
 use foldhash::fast::FixedState;
+use serde_json::Value;
 use toolcrib_core::{ErrorType, Origin, RawArgs, canonical};
 
 use crate::flight::{InFlight, Passed, Scope, Step, fail};
@@ -42,10 +43,12 @@ pub(crate) fn judge<'a>(
         tools.push(name_hash(flight));
         name_hash(flight).hash(&mut signature);
         // Arguments that could not be read have no canonical form; then the text itself counts.
-        match flight.unread {
-            Some(raw) => raw.hash(&mut signature),
-            None => canonical::fast_hash(&flight.args, hasher()).hash(&mut signature),
-        }
+        let arguments = match flight.unread {
+            Some(raw) => raw,
+            None if flight.args.is_null() => raw_hash(&flight.raw),
+            None => value_hash(&flight.args),
+        };
+        arguments.hash(&mut signature);
     }
     if tools.is_empty() {
         return BatchVerdict::default();
@@ -63,7 +66,10 @@ fn name_hash(flight: &InFlight) -> u64 {
 }
 
 pub(crate) fn run(flight: &InFlight, batch: &BatchVerdict) -> Step {
-    let Some(repeat) = &batch.repeat else { return Ok(Passed::PLAIN) };
+    let Some(repeat) = &batch.repeat else {
+        let watched = flight.scope.run.is_some();
+        return Ok(if watched { Passed::PLAIN } else { Passed::SKIPPED });
+    };
     if polls(flight) {
         return Ok(Passed::noting("polls, so it may repeat"));
     }
@@ -93,10 +99,15 @@ pub(crate) fn ended(flight: &InFlight, failure: Option<&(ErrorType, String)>) {
     run.repeats().ended(name_hash(flight), failure.map(|failure| hasher().hash_one(failure)));
 }
 
-/// A hash of arguments as they arrived, for calls whose arguments cannot be read.
-pub(crate) fn raw_hash(raw: &RawArgs) -> u64 {
+/// A hash of arguments as they arrived, for calls whose arguments could not be read.
+fn raw_hash(raw: &RawArgs) -> u64 {
     match raw {
         RawArgs::Text(text) | RawArgs::Broken(text) => hasher().hash_one(text),
-        RawArgs::Value(value) => canonical::fast_hash(value, hasher()),
+        RawArgs::Value(value) => value_hash(value),
     }
+}
+
+/// The same for a value.
+pub(crate) fn value_hash(value: &Value) -> u64 {
+    canonical::fast_hash(value, hasher())
 }

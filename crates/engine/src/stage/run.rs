@@ -4,9 +4,10 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, poll};
 use toolcrib_core::{
     CallCtx, Effect, ErrorType, EventKind, Handler, ToolError, ToolOutput, defaults,
 };
@@ -27,11 +28,13 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     loop {
         flight.attempts += 1;
         flight.tell(EventKind::BeforeTool, |_| ());
-        let begun = Instant::now();
+        // The stage begins with the first attempt; the others come after a wait.
+        let first = flight.attempts == 1;
+        let begun = if first { flight.last_stamp() } else { Instant::now() };
         flight.begun = Some(begun);
-        let result = attempt(flight, &**handler, time_of(flight, tool.timeout), effect).await;
-        flight.run_time += begun.elapsed();
-        flight.begun = None;
+        let result =
+            attempt(flight, &**handler, begun, time_of(flight, tool.timeout), effect).await;
+        flight.ran_since(begun);
         let error = match result {
             Ok(output) => {
                 flight.output = Some(output);
@@ -64,6 +67,7 @@ fn after_retries(attempts: u32) -> Passed {
 async fn attempt(
     flight: &InFlight,
     handler: &dyn Handler,
+    begun: Instant,
     timeout: Duration,
     effect: Effect,
 ) -> Result<ToolOutput, ToolError> {
@@ -73,19 +77,28 @@ async fn attempt(
         context: Arc::clone(&flight.scope.context),
         attempt: flight.attempts,
         cancel: flight.cancel.clone(),
-        deadline: Instant::now().checked_add(timeout).unwrap_or_else(Instant::now),
+        deadline: begun.checked_add(timeout).unwrap_or(begun),
         streams: Arc::clone(&flight.engine().streams) as _,
     };
     let call = AssertUnwindSafe(async { handler.call(&ctx, &flight.args).await }).catch_unwind();
-    tokio::select! {
-        // In this order: a tool that is done is done, whatever else happened meanwhile.
-        biased;
-        ended = tokio::time::timeout(timeout, call) => match ended {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => Err(crashed(flight, &*panic)),
-            Err(_) => Err(timed_out(timeout, effect)),
+    let mut call = std::pin::pin!(call);
+    if flight.cancel.is_cancelled() {
+        return Err(ToolError::new(ErrorType::Cancelled, "The call was stopped before it ran."));
+    }
+    // Many tools are done at once; only the others need a timer.
+    let ended = match poll!(call.as_mut()) {
+        Poll::Ready(ended) => Ok(ended),
+        Poll::Pending => tokio::select! {
+            // In this order: a tool that is done is done, whatever else happened meanwhile.
+            biased;
+            ended = tokio::time::timeout(timeout, call) => ended,
+            () = flight.cancel.cancelled() => return Err(stopped(effect)),
         },
-        () = flight.cancel.cancelled() => Err(stopped(effect)),
+    };
+    match ended {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => Err(crashed(flight, &*panic)),
+        Err(_) => Err(timed_out(timeout, effect)),
     }
 }
 

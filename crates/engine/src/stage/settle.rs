@@ -1,7 +1,6 @@
 //! Stage 14: budgets, the repeat guard and observers learn how it ended, and the one outcome is recorded.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use toolcrib_core::{
     ErrorType, EventKind, ModelResult, OutcomeKind, Stage, StageVerdict, ToolError, defaults,
@@ -59,7 +58,7 @@ fn reconcile(flight: &mut InFlight, result: Option<&ModelResult>) -> bool {
         0
     };
     reservation.settle(flight.run_time, tokens);
-    run.budget.charge_tokens(0).is_err() || run.budget.time_left() == Some(Duration::ZERO)
+    run.budget.is_used_up()
 }
 
 /// What went wrong, if something did: the door's words, or the tool's own.

@@ -70,7 +70,7 @@ async fn sources_load_and_unload_and_several_engines_stand_side_by_side() {
 async fn a_call_in_flight_finishes_on_the_entries_it_began_with() {
     let slow = Arc::new(ScriptedTool::new("slow").does(|_, _| {
         Box::pin(async {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             Ok(toolcrib_core::ToolOutput::text("old"))
         })
     }));
