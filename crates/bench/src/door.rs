@@ -50,6 +50,8 @@ fn find(args: &Lookup) -> String {
 impl Tool for Find {
     type Args = Lookup;
 
+    const ASSESSES: bool = false;
+
     fn spec(&self) -> ToolSpec {
         let name = ToolName::local("find").expect("a tool name");
         let mut spec = ToolSpec::new(name, "Looks something up.", schema::of::<Lookup>());

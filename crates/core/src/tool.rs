@@ -63,6 +63,10 @@ pub trait Tool: Send + Sync + 'static {
     /// The arguments.
     type Args: DeserializeOwned + JsonSchema + Send + Sync;
 
+    /// Whether [`Tool::assess`] looks at the arguments. A tool whose calls all mean what it declares says `false`, and its arguments are
+    /// decoded once less per call.
+    const ASSESSES: bool = true;
+
     /// The definition; [`crate::schema::of`] gives the schema of `Args`.
     fn spec(&self) -> ToolSpec;
 
@@ -139,6 +143,9 @@ impl<T: Tool> Handler for Typed<T> {
     }
 
     fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
+        if !T::ASSESSES {
+            return Ok(Assessment::declared(&self.spec));
+        }
         self.tool.assess(&self.spec, &self.args(args)?)
     }
 

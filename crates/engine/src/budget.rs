@@ -113,6 +113,9 @@ impl Budget {
 
 /// Adds in one step if the sum stays within the limit; the limit otherwise.
 fn raise(counter: &AtomicU64, amount: u64, limit: Option<u64>) -> Result<(), u64> {
+    if amount == 0 && limit.is_none() {
+        return Ok(());
+    }
     let Some(limit) = limit else {
         counter.fetch_add(amount, Ordering::AcqRel);
         return Ok(());
@@ -140,8 +143,10 @@ impl Reservation {
         let nanos = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
         for budget in self.budget.chain() {
             budget.nanos.fetch_add(nanos, Ordering::AcqRel);
-            budget.tokens.fetch_add(tokens, Ordering::AcqRel);
-            budget.tokens.fetch_sub(self.tokens, Ordering::AcqRel);
+            if tokens != self.tokens {
+                budget.tokens.fetch_add(tokens, Ordering::AcqRel);
+                budget.tokens.fetch_sub(self.tokens, Ordering::AcqRel);
+            }
         }
     }
 }

@@ -43,15 +43,17 @@ impl Locks {
 
     /// Waits for the key. tokio's lock is fair, so nobody starves.
     async fn acquire(&self, key: &str, access: Access) -> Held {
+        // Made first and dropped last: a wait that is given up leaves no unused key behind.
+        let mut held = Held { guard: None, key: key.to_owned(), keys: Arc::clone(&self.keys) };
         let lock = {
             let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(keys.entry(key.to_owned()).or_default())
         };
-        let guard = match access {
+        held.guard = Some(match access {
             Access::Shared => Guard::Shared(lock.read_owned().await),
             Access::Exclusive => Guard::Exclusive(lock.write_owned().await),
-        };
-        Held { guard: Some(guard), key: key.to_owned(), keys: Arc::clone(&self.keys) }
+        });
+        held
     }
 }
 
@@ -78,8 +80,12 @@ mod tests {
         let writer = locks.acquire("file:a", Access::Exclusive);
         tokio::pin!(writer);
         assert!(futures_util::poll!(writer.as_mut()).is_pending());
+        let mut given_up = Box::pin(locks.acquire("file:a", Access::Exclusive));
+        assert!(futures_util::poll!(given_up.as_mut()).is_pending());
         drop((first, second));
         drop(writer.await);
+        assert!(!locks.keys.lock().unwrap().is_empty(), "somebody still waits");
+        drop(given_up);
         assert!(locks.keys.lock().unwrap().is_empty());
     }
 }

@@ -22,14 +22,16 @@ impl Run {
     }
 }
 
+type OpenRuns = HashMap<RunId, Arc<Run>, foldhash::fast::RandomState>;
+
 /// All open runs.
 #[derive(Default)]
 pub(crate) struct Runs {
-    open: Mutex<HashMap<RunId, Arc<Run>>>,
+    open: Mutex<OpenRuns>,
 }
 
 impl Runs {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Arc<Run>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, OpenRuns> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -59,6 +59,8 @@ pub(crate) fn spec() -> ToolSpec {
 impl Tool for GetCurrentTime {
     type Args = Args;
 
+    const ASSESSES: bool = false;
+
     fn spec(&self) -> ToolSpec {
         spec()
     }

@@ -79,6 +79,8 @@ pub(crate) fn spec() -> ToolSpec {
 impl Tool for ReadArtifact {
     type Args = Args;
 
+    const ASSESSES: bool = false;
+
     fn spec(&self) -> ToolSpec {
         spec()
     }

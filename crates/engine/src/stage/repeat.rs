@@ -40,8 +40,9 @@ pub(crate) fn judge<'a>(
     let mut signature = hasher().build_hasher();
     let mut tools = Vec::new();
     for flight in flights.filter(|flight| !polls(flight)) {
-        tools.push(name_hash(flight));
-        name_hash(flight).hash(&mut signature);
+        let name = name_hash(flight);
+        tools.push(name);
+        name.hash(&mut signature);
         // Arguments that could not be read have no canonical form; then the text itself counts.
         let arguments = match flight.unread {
             Some(raw) => raw,
