@@ -17,8 +17,6 @@ pub const TIMEOUT_FETCH: Duration = Duration::from_secs(15);
 
 /// Characters of result text that a model gets, marker and count line included (seed 000: 20,000).
 pub const RESULT_CHARS: usize = 20_000;
-/// Characters kept of one output stream of a process (seed 000, desktop: 30,000).
-pub const STREAM_CHARS: usize = 30_000;
 /// Bytes of one result that are spilled to an artifact; the rest is counted, then dropped (DESIGN 5: 256 MB).
 pub const SPILL_BYTES: u64 = 256 * 1024 * 1024;
 /// Characters of an error text that a model gets; longer ones are cut in the middle (SPEC 6.3; issue: validation errors stay under 4 KB).

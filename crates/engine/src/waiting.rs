@@ -32,8 +32,17 @@ impl WaitingCalls {
 
     /// Hands a decision to the call that waits for it; `false` = none does.
     pub(crate) fn hand_over(&self, id: ApprovalId, record: DecisionRecord) -> bool {
-        let sender = self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        sender.is_some_and(|sender| sender.send(record).is_ok())
+        // Sent under the lock: whoever leaves finds either the decision or the place still free to be decided elsewhere.
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.remove(&id).is_some_and(|sender| sender.send(record).is_ok())
+    }
+}
+
+impl Place {
+    /// Waits no longer, unless the decision came just now. A later one is for a call that is suspended.
+    pub(crate) fn leave(mut self) -> Option<DecisionRecord> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.decided.try_recv().ok()
     }
 }
 
@@ -51,5 +60,24 @@ impl Future for Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib_core::Decision;
+
+    #[test]
+    fn a_decision_is_either_handed_over_or_left_to_the_store() {
+        let record =
+            || DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 0 };
+        let (waiting, id) = (WaitingCalls::default(), ApprovalId::fresh());
+        let place = waiting.enter(id);
+        assert!(waiting.hand_over(id, record()));
+        assert_eq!(place.leave(), Some(record()));
+        let place = waiting.enter(id);
+        assert_eq!(place.leave(), None);
+        assert!(!waiting.hand_over(id, record()));
     }
 }

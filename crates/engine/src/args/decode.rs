@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use toolcrib_core::defaults::ARGUMENT_BYTES;
 
 use super::change::{Change, ChangeKind, Changes};
 use super::coerce::{Fit, remove_defaults};
@@ -27,7 +28,7 @@ pub struct Limits {
 
 impl Limits {
     /// 16 MiB, so that a 10 MB string fits (issue 2, Decoding), and 100 levels.
-    pub const DEFAULT: Self = Self { max_bytes: 16 << 20, max_depth: 100 };
+    pub const DEFAULT: Self = Self { max_bytes: ARGUMENT_BYTES, max_depth: 100 };
 
     fn bounded(self) -> Self {
         Self { max_depth: self.max_depth.min(Self::DEFAULT.max_depth), ..self }

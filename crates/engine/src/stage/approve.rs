@@ -71,7 +71,10 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         }
         Some(Ok(Asked::Later)) => {
             flight.question = None;
-            Err(Stop::Suspend(Box::new(request)))
+            match elsewhere.leave() {
+                Some(record) => apply(flight, Resumed { request, record }),
+                None => Err(Stop::Suspend(Box::new(request))),
+            }
         }
         Some(Ok(Asked::Nobody)) => {
             close(flight, &request, "nobody").await;
