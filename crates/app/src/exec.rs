@@ -91,7 +91,7 @@ pub(crate) async fn run(
         turn.calls.iter().map(|call| Call::new(original(&call.name), call.args.clone())).collect();
     let engine = toolcrib.engine();
     let run = engine
-        .open_run(RunSpec { parent: None, limits: request.limits })
+        .open_run(RunSpec { limits: request.limits, ..RunSpec::default() })
         .map_err(ExecError::Run)?;
     let batch =
         Batch { run: Some(run), origin: request.origin, context: request.context, view, calls };

@@ -88,7 +88,7 @@ impl Call {
 }
 
 /// Calls that were asked for together. They run side by side; answers come back in this order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Batch {
     /// Run that pays for them and whose repeats are watched; `None` = outside any run.
     pub run: Option<RunId>,

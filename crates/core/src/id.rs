@@ -98,6 +98,11 @@ id!(
     GrantId, "grant"
 );
 
+id!(
+    /// One conversation.
+    ConversationId, "conv"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

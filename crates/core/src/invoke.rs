@@ -54,6 +54,10 @@ impl Default for RunLimits {
 /// A run to be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunSpec {
+    /// Its id; `None` = a fresh one. A run that another process began goes on under the id that its approvals are bound to.
+    pub id: Option<RunId>,
+    /// What it had used before this process took it over.
+    pub used: RunUsage,
     /// The run that pays for it too.
     pub parent: Option<RunId>,
     /// What it may use itself.
@@ -87,7 +91,7 @@ pub trait Invoker: Send + Sync {
     /// Opens a run with its budgets.
     ///
     /// # Errors
-    /// `execution_error` when the parent is not open.
+    /// `execution_error` when the parent is not open, or the id is open already.
     fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError>;
 
     /// Adds tokens that a model reported to a run and its parents; an error when a cap is now exceeded.

@@ -17,6 +17,7 @@ pub mod call;
 pub mod canonical;
 pub mod catalog;
 pub mod clock;
+pub mod conversation;
 pub mod defaults;
 pub mod entry;
 pub mod error;
@@ -44,12 +45,15 @@ pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use call::{Batch, Call, Context, Origin, RawArgs};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
+pub use conversation::{
+    Conversation, ConversationStore, FactStore, RunStatus, RunStore, StoredMessage, StoredRun,
+};
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};
 pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
-pub use id::{ApprovalId, CallId, GrantId, RunId};
+pub use id::{ApprovalId, CallId, ConversationId, GrantId, RunId};
 pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage};
 pub use name::{NameError, ToolName, remote_name};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};

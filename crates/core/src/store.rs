@@ -109,7 +109,7 @@ pub trait CallStore: Send + Sync {
 }
 
 /// A call that waits for a person: what is needed to enter it again at stage 0.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waiting {
     /// The question.
     pub request: ApprovalRequest,

@@ -25,13 +25,14 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(limits: RunLimits, parent: Option<Arc<Self>>) -> Self {
+    /// Counters that begin at what was used before.
+    pub(crate) fn resumed(limits: RunLimits, used: RunUsage, parent: Option<Arc<Self>>) -> Self {
         Self {
             limits,
             parent,
-            calls: AtomicU64::new(0),
-            tokens: AtomicU64::new(0),
-            nanos: AtomicU64::new(0),
+            calls: AtomicU64::new(used.calls),
+            tokens: AtomicU64::new(used.tokens),
+            nanos: AtomicU64::new(u64::try_from(used.time.as_nanos()).unwrap_or(u64::MAX)),
         }
     }
 
@@ -169,8 +170,12 @@ mod tests {
 
     #[test]
     fn a_refused_reservation_leaves_nothing_behind_on_any_level() {
-        let parent = Arc::new(Budget::new(limits(1, 100), None));
-        let child = Arc::new(Budget::new(limits(10, 100), Some(Arc::clone(&parent))));
+        let parent = Arc::new(Budget::resumed(limits(1, 100), RunUsage::default(), None));
+        let child = Arc::new(Budget::resumed(
+            limits(10, 100),
+            RunUsage::default(),
+            Some(Arc::clone(&parent)),
+        ));
         let first = child.reserve(10).unwrap();
         assert_eq!(child.reserve(10).unwrap_err(), Short::Calls(1));
         assert_eq!(child.usage(), RunUsage { calls: 1, tokens: 10, time: Duration::ZERO });
@@ -182,7 +187,7 @@ mod tests {
 
     #[test]
     fn many_threads_never_exceed_the_cap() {
-        let budget = Arc::new(Budget::new(limits(100, u64::MAX), None));
+        let budget = Arc::new(Budget::resumed(limits(100, u64::MAX), RunUsage::default(), None));
         let granted: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| {

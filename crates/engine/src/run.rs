@@ -45,11 +45,15 @@ impl Runs {
             Some(id) => Some(open.get(&id).cloned().ok_or_else(|| not_open(id))?),
             None => None,
         };
-        let id = RunId::fresh();
+        let id = spec.id.unwrap_or_else(RunId::fresh);
+        if open.contains_key(&id) {
+            return Err(already_open(id));
+        }
         let run = Run {
             id,
-            budget: Arc::new(Budget::new(
+            budget: Arc::new(Budget::resumed(
                 spec.limits,
+                spec.used,
                 parent.as_ref().map(|p| Arc::clone(&p.budget)),
             )),
             cancel: parent.map_or_else(|| shutdown.child_token(), |p| p.cancel.child_token()),
@@ -68,6 +72,10 @@ impl Runs {
         run.cancel.cancel();
         Some(run.budget.usage())
     }
+}
+
+fn already_open(id: RunId) -> ToolError {
+    ToolError::new(ErrorType::ExecutionError, format!("The run {id} is open already."))
 }
 
 pub(crate) fn not_open(id: RunId) -> ToolError {

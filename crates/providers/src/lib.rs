@@ -14,12 +14,14 @@
 
 mod anthropic;
 mod calls;
+pub mod chat;
 mod declare;
 mod detect;
 mod error;
 mod format;
 mod gemini;
 mod import;
+pub mod model;
 mod names;
 mod openai_chat;
 mod openai_responses;
@@ -40,4 +42,4 @@ pub use import::{ImportError, Imported, import};
 pub use names::NameMap;
 pub use parse::parse;
 pub use reply::{Answered, Reply, reply};
-pub use turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+pub use turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use toolcrib_core::Outcome;
 
+use crate::chat::CallAnswer;
 use crate::format::Format;
 use crate::turn::Turn;
 use crate::{anthropic, gemini, openai_chat, openai_responses, text};
@@ -12,6 +13,8 @@ use crate::{anthropic, gemini, openai_chat, openai_responses, text};
 pub enum Answered<'a> {
     /// It has its outcome.
     Outcome(&'a Outcome),
+    /// It has its outcome, as a stored conversation keeps it.
+    Kept(&'a CallAnswer),
     /// It waits for a person; the text says what for.
     Suspended(&'a str),
     /// It was not run; the text says why.

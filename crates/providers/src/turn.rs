@@ -7,7 +7,7 @@ use toolcrib_core::RawArgs;
 use crate::format::Format;
 
 /// One answer of a model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// The format it came in, and in which the results go back.
     pub format: Format,
@@ -17,6 +17,12 @@ pub struct Turn {
     pub hosted: Vec<HostedCall>,
     /// What the model says, without its reasoning; a refusal is text too.
     pub text: String,
+    /// What the model thought aloud, where the provider shows it; for people. What goes back to the provider is in `assistant`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// What the answer used, as the provider reports it; `None` = it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// Why the model stopped.
     pub stop: Stop,
     /// The assistant's turn as the next request repeats it: a message (Chat, Anthropic, Gemini, text) or the list of output items
@@ -27,6 +33,38 @@ pub struct Turn {
     pub complete: bool,
     /// What was odd, in words for the operator.
     pub notes: Vec<String>,
+}
+
+/// Tokens of one request, as the provider reports them. What it does not report is `None`, never 0 (SPEC 2.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens of the request, those read from a cache included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Tokens of the answer, those of its reasoning included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Tokens of the request that were read from a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
+    /// Tokens of the request that were written into a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
+    /// Tokens of the answer that are reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+}
+
+impl Usage {
+    /// Tokens of request and answer together, as far as they are known; `None` = neither is.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        match (self.input, self.output) {
+            (None, None) => None,
+            (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
+        }
+    }
 }
 
 /// One call that a model asks for.

@@ -65,6 +65,7 @@ pub(crate) fn bounded_object(answer: &Answered<'_>, limit: usize) -> Value {
 fn object(answer: &Answered<'_>) -> Value {
     match answer {
         Answered::Outcome(outcome) => outcome.to_wire(),
+        Answered::Kept(answer) => answer.wire.clone(),
         Answered::Suspended(text) => json!({"status": "suspended", "message": text}),
         Answered::NotRun(text) => json!({"status": "not_run", "message": text}),
     }
@@ -74,6 +75,7 @@ fn object(answer: &Answered<'_>) -> Value {
 pub(crate) fn is_error(answer: &Answered<'_>) -> bool {
     match answer {
         Answered::Outcome(outcome) => outcome.is_error(),
+        Answered::Kept(answer) => answer.is_error,
         Answered::Suspended(_) => false,
         Answered::NotRun(_) => true,
     }
@@ -144,11 +146,14 @@ impl Media<'_> {
 /// Every picture and sound of a result, and whether the format takes it.
 pub(crate) fn media<'a>(answer: &Answered<'a>, format: Format) -> Vec<Media<'a>> {
     let limits = limits(format);
-    let Answered::Outcome(outcome) = answer else { return Vec::new() };
-    let Ok(result) = &outcome.result else { return Vec::new() };
+    let blocks = match answer {
+        Answered::Outcome(outcome) => outcome.result.as_ref().map_or(&[][..], |r| &r.media),
+        Answered::Kept(answer) => &answer.media,
+        Answered::Suspended(_) | Answered::NotRun(_) => &[],
+    };
     let mut left = limits.media_total;
     let mut all = Vec::new();
-    for block in &result.media {
+    for block in blocks {
         let (Block::Image(blob) | Block::Audio(blob)) = block else { continue };
         let size = blob.data.len();
         let fits = size <= limits.media_bytes.min(left)

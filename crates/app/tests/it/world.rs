@@ -146,7 +146,7 @@ impl World {
 
     /// A run with these limits.
     pub(crate) fn run(&self, limits: RunLimits) -> RunId {
-        self.engine().open_run(RunSpec { parent: None, limits }).unwrap()
+        self.engine().open_run(RunSpec { limits, ..RunSpec::default() }).unwrap()
     }
 
     /// One call of a run.

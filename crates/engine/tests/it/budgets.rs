@@ -14,7 +14,7 @@ use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 use crate::support::{call_in, engine, failure};
 
 fn limited(limits: RunLimits) -> RunSpec {
-    RunSpec { parent: None, limits }
+    RunSpec { limits, ..RunSpec::default() }
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ async fn observers_are_told_of_refusals() {
     let engine = engine(builder, &[&tool]).await;
     call(&engine, "work", json!({"n": 9})).await;
     let limits = RunLimits { calls: Some(0), ..RunLimits::default() };
-    let run = engine.open_run(RunSpec { parent: None, limits }).unwrap();
+    let run = engine.open_run(RunSpec { limits, ..RunSpec::default() }).unwrap();
     call_in(&engine, run, "work", json!({})).await;
     engine.catalog().set_tools_enabled(false);
     let outcome = call(&engine, "work", json!({})).await;

@@ -181,7 +181,7 @@ async fn calls_of_a_chain_pass_the_same_stages_with_their_parents_budget() {
     let risky = Arc::new(ScriptedTool::new("risky").spec(|s| s.risk = Risk::High));
     let engine = engine(Engine::builder(), &[&tool, &risky]).await;
     let limits = RunLimits { calls: Some(2), ..RunLimits::default() };
-    let parent = engine.open_run(RunSpec { parent: None, limits }).unwrap();
+    let parent = engine.open_run(RunSpec { limits, ..RunSpec::default() }).unwrap();
     let chain = engine.open_run(RunSpec { parent: Some(parent), ..RunSpec::default() }).unwrap();
     let step = |name: &str, n: u64| {
         let mut batch = Batch::new(Origin::Chain, vec![Call::new(name, json!({"n": n}))]);

@@ -125,6 +125,8 @@ fn turn(answer: Answer) -> Turn {
     notes.extend(ids.note());
     notes.append(&mut calls.notes);
     Turn {
+        reasoning: String::new(),
+        usage: None,
         format: Format::Anthropic,
         stop: failure.unwrap_or_else(|| stop(stop_reason.as_deref(), !calls.list.is_empty())),
         calls: calls.list,

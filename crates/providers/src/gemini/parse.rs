@@ -167,6 +167,8 @@ fn turn(answer: Answer) -> Turn {
         (None, None) => stop(answer.finish.as_deref(), has_calls),
     };
     Turn {
+        reasoning: String::new(),
+        usage: None,
         format: Format::Gemini,
         calls: calls.list,
         hosted,

@@ -177,6 +177,8 @@ fn turn(answer: Answer) -> Turn {
     notes.append(&mut calls.notes);
     put_calls(&mut message, replay);
     Turn {
+        reasoning: String::new(),
+        usage: None,
         format: Format::OpenAiChat,
         stop: failure.unwrap_or_else(|| stop(finish.as_deref(), !calls.list.is_empty(), &message)),
         calls: calls.list,

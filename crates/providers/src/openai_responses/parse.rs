@@ -135,6 +135,8 @@ fn turn(answer: Answer) -> Turn {
     notes.append(&mut calls.notes);
     let by_calls = if calls.list.is_empty() { Stop::End } else { Stop::Calls };
     Turn {
+        reasoning: String::new(),
+        usage: None,
         format: Format::OpenAiResponses,
         stop: stop.unwrap_or(by_calls),
         calls: calls.list,

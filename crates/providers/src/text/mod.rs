@@ -47,6 +47,8 @@ pub(crate) fn parse(text: &str) -> Turn {
         })
         .collect();
     Turn {
+        reasoning: String::new(),
+        usage: None,
         format: Format::Text,
         stop: if calls.is_empty() { Stop::End } else { Stop::Calls },
         text: if calls.is_empty() { text.trim().to_owned() } else { without_calls(text) },

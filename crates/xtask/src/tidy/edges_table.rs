@@ -9,7 +9,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["core"]),
     ("sandbox", &["net"]),
     ("builtins", &["core", "shell", "net", "sandbox"]),
-    ("providers", &["core"]),
+    ("providers", &["core", "net"]),
     ("agent", &["core", "providers"]),
     ("chain", &["core", "sandbox"]),
     ("discover", &["core"]),
@@ -51,5 +51,6 @@ pub(super) const OWNED: &[(&str, &[&str], &str)] = &[
     ("hyper", &["net"], "there is one way to the network, and it checks addresses"),
     ("reqwest", &[], "it connects to addresses nobody checked"),
     ("rmcp", &["mcp"], "its types stay inside one crate"),
+    ("rusqlite", &["store"], "one crate writes to the database"),
     ("jsonschema", &["engine"], "arguments are validated in one stage"),
 ];

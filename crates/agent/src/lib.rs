@@ -1,0 +1,1 @@
+//! The loop: a model, its tools and a person, until the answer is there.

@@ -1,0 +1,160 @@
+//! Conversations and runs as they are kept: rows whose bodies only their owner understands, behind two store traits.
+//!
+//! A message's body and a run's state are JSON that the agent loop writes and reads; a store keeps them whole and orders them. Nothing is
+//! ever deleted by trimming or compaction: those change what is sent, not what is kept.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::BoxFuture;
+use crate::call::Context;
+use crate::id::{ConversationId, RunId};
+use crate::store::StoreError;
+
+/// A conversation: messages in order, of one owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// Its id; [`Context::conversation`] holds the same as text.
+    pub id: ConversationId,
+    /// Whose it is.
+    pub owner: String,
+    /// What it is about, in a few words; empty = not named yet.
+    pub title: String,
+    /// The agent that answers in it.
+    pub agent: String,
+    /// Workspace folder.
+    pub workspace: String,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970 of its newest message.
+    pub updated_at: i64,
+}
+
+/// One message as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredMessage {
+    /// Place in the conversation, from 0, without gaps.
+    pub seq: u64,
+    /// The run that wrote it.
+    pub run: Option<RunId>,
+    /// The message.
+    pub body: Value,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+}
+
+/// Conversations and their messages.
+pub trait ConversationStore: Send + Sync {
+    /// Adds a conversation, or changes title, agent and workspace of one that is there.
+    fn put_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// One conversation.
+    fn conversation(
+        &self,
+        id: ConversationId,
+    ) -> BoxFuture<'_, Result<Option<Conversation>, StoreError>>;
+
+    /// Conversations of an owner, newest first, at most `limit`.
+    fn conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>>;
+
+    /// Writes messages at their places: a place that is new is added, one that is there gets the new body (a call was answered). A place
+    /// beyond the end plus one is a [`StoreError::Conflict`], an unknown conversation [`StoreError::Missing`]; then nothing is written.
+    fn put_messages(
+        &self,
+        conversation: ConversationId,
+        messages: Vec<StoredMessage>,
+    ) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Messages from place `since` on, in order.
+    fn messages(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// A process works on it, or died working on it.
+    Running,
+    /// It waits for a person; any process may go on with it.
+    Paused,
+    /// It has ended.
+    Ended,
+}
+
+impl RunStatus {
+    /// The wire name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// A run as it is kept: enough for another process to finish it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredRun {
+    /// Its id.
+    pub id: RunId,
+    /// The conversation that its messages are in.
+    pub conversation: ConversationId,
+    /// Whose it is.
+    pub context: Context,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// State of the loop, without the messages; its own words say how it ended or what it waits for.
+    pub state: Value,
+    /// Fencing number of the process that works on it; grows with every [`RunStore::take_run`].
+    pub epoch: u64,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970 of the last change.
+    pub updated_at: i64,
+}
+
+/// Runs of the agent loop.
+pub trait RunStore: Send + Sync {
+    /// Writes a run. One that another process has taken meanwhile (its stored epoch is larger) is [`StoreError::Fenced`].
+    fn put_run(&self, run: StoredRun) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// One run.
+    fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>>;
+
+    /// Takes a paused run over: it is `running` under the next epoch afterwards, and returned so. One that is not paused is a
+    /// [`StoreError::Conflict`] with its status, an unknown one [`StoreError::Missing`]. Of two that take at once, one wins.
+    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>>;
+
+    /// Runs of an owner, newest first, at most `limit`; only those of one status if one is given.
+    fn runs<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>>;
+}
+
+/// Small facts that outlive a process, by name: that a server takes no tools, that a folder is trusted.
+pub trait FactStore: Send + Sync {
+    /// Remembers a fact; an earlier one of this name is replaced.
+    fn put_fact<'a>(
+        &'a self,
+        name: &'a str,
+        value: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// A fact.
+    fn fact<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
+}

@@ -1,0 +1,1 @@
+//! The stores on disk: SQLite behind the store traits of `core`.
