@@ -8,11 +8,15 @@
 //! Absent on purpose: clap, a terminal, the environment.
 
 mod exec;
+pub mod runner;
 mod settings;
+mod stores;
+mod tool_folders;
 mod toolcrib;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
-pub use settings::{Settings, SetupError};
+pub use settings::{Settings, SetupError, ToolFolder};
+pub use stores::Stores;
 pub use toolcrib::{Builder, Toolcrib};
 
 /// The vocabulary.
@@ -29,8 +33,17 @@ pub use toolcrib_engine::{Engine, EngineSettings, Preset, ToolSettings};
 /// The address policy and the client that keeps it.
 pub use toolcrib_net as net;
 
-/// Provider formats.
+/// The agent loop: machine, driver, events, library.
+pub use toolcrib_agent as agent;
+
+/// Provider formats and the models behind them.
 pub use toolcrib_providers as providers;
+
+/// Tools from folders.
+pub use toolcrib_builtins::folder;
+
+/// The database.
+pub use toolcrib_store as store;
 
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;

@@ -17,6 +17,37 @@ pub struct Settings {
     pub resolve: Vec<String>,
     /// Presets, per-tool overrides, limits.
     pub engine: EngineSettings,
+    /// File of the database that holds conversations, runs, approvals and grants; `None` = they are kept in memory and gone with the
+    /// process.
+    pub database: Option<PathBuf>,
+    /// Folders of tools, each a source with its id.
+    pub tool_folders: Vec<ToolFolder>,
+}
+
+/// A folder whose sub-folders are tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFolder {
+    /// Id of the source.
+    pub id: String,
+    /// The folder; one that does not exist has no tools.
+    pub path: PathBuf,
+    /// Whether anybody may have written what is in it, as in a workspace that came from elsewhere: its tools are then of high risk at
+    /// least, whatever they say of themselves.
+    pub of_anybody: bool,
+}
+
+impl ToolFolder {
+    /// A folder of the person's own.
+    pub fn new(id: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self { id: id.into(), path: path.into(), of_anybody: false }
+    }
+
+    /// The same of whoever wrote the workspace.
+    #[must_use]
+    pub fn of_anybody(mut self) -> Self {
+        self.of_anybody = true;
+        self
+    }
 }
 
 impl Settings {
@@ -29,6 +60,8 @@ impl Settings {
             allow_net: Vec::new(),
             resolve: Vec::new(),
             engine: EngineSettings::default(),
+            database: None,
+            tool_folders: Vec::new(),
         }
     }
 }
@@ -42,6 +75,9 @@ pub enum SetupError {
     /// An entry of the network allow list cannot be read.
     #[error("{0}")]
     Net(String),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Database(#[from] toolcrib_store::OpenError),
     /// A source of tools cannot be loaded.
     #[error("{}", .0.message)]
     Source(toolcrib_core::ToolError),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::{
-    Answer, Approver, ArtifactStore, Batch, Call, Catalog, Gate, Guard, Invoker as _, Observer,
-    Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec, ViewRequest, canonical,
+    Answer, ApprovalStore, Approver, ArtifactStore, Batch, Call, Catalog, Checkpoints, FactStore,
+    Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec,
+    ViewRequest, canonical,
 };
 use toolcrib_engine::store::FileArtifacts;
 use toolcrib_engine::{Engine, EngineBuilder};
@@ -16,12 +17,16 @@ use toolcrib_providers::{self as providers, Declarations, Format, Options};
 
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::settings::{Settings, SetupError};
+use crate::stores::Stores;
+use crate::tool_folders::{Reload, ToolFolders};
 
 /// Tools, policy and the door to them.
 #[derive(Clone)]
 pub struct Toolcrib {
     engine: Engine,
     workspace: Option<Arc<Workspace>>,
+    stores: Stores,
+    folders: Arc<ToolFolders>,
 }
 
 /// Builds a [`Toolcrib`].
@@ -29,6 +34,7 @@ pub struct Builder {
     settings: Settings,
     engine: EngineBuilder,
     sources: Vec<Box<dyn Source>>,
+    stores: Option<Stores>,
 }
 
 impl Toolcrib {
@@ -36,7 +42,7 @@ impl Toolcrib {
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
         let engine = Engine::builder().settings(settings.engine.clone());
-        Builder { settings, engine, sources: Vec::new() }
+        Builder { settings, engine, sources: Vec::new(), stores: None }
     }
 
     /// The engine: [`toolcrib_core::Invoker`] and switches.
@@ -68,6 +74,30 @@ impl Toolcrib {
     pub fn declare(&self, format: Format, view: &Arc<ViewRequest>, strict: bool) -> Declarations {
         let view = self.catalog().view(view);
         providers::declare(format, &view.tools, &Options { strict })
+    }
+
+    /// Where conversations and runs are kept.
+    #[must_use]
+    pub fn runs(&self) -> &Arc<dyn Checkpoints> {
+        &self.stores.runs
+    }
+
+    /// Where questions to people are kept.
+    #[must_use]
+    pub fn approvals(&self) -> &Arc<dyn ApprovalStore> {
+        &self.stores.approvals
+    }
+
+    /// Where small facts are kept.
+    #[must_use]
+    pub fn facts(&self) -> &Arc<dyn FactStore> {
+        &self.stores.facts
+    }
+
+    /// Loads folders of tools again when they change, for a run at work.
+    pub(crate) fn reload(&self) -> Arc<dyn toolcrib_agent::drive::Refresh> {
+        let (folders, catalog) = (Arc::clone(&self.folders), self.engine.shared_catalog());
+        Arc::new(Reload { folders, catalog })
     }
 
     /// The undo journal's entries, newest first; empty without a workspace.
@@ -140,6 +170,20 @@ impl Builder {
         self
     }
 
+    /// Values that are masked in every result, such as keys of providers.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Vec<String>) -> Self {
+        self.engine = self.engine.secrets(secrets);
+        self
+    }
+
+    /// Stores that were opened before, in place of those of the settings.
+    #[must_use]
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = Some(stores);
+        self
+    }
+
     /// Adds a source of tools beside the built-in ones.
     #[must_use]
     pub fn source(mut self, source: impl Source + 'static) -> Self {
@@ -154,7 +198,16 @@ impl Builder {
     pub async fn build(self) -> Result<Toolcrib, SetupError> {
         let artifacts: Arc<dyn ArtifactStore> =
             Arc::new(FileArtifacts::new(self.settings.state.join("artifacts")));
-        let engine = self.engine.artifacts(Arc::clone(&artifacts)).build();
+        let stores = match self.stores {
+            Some(stores) => stores,
+            None => Stores::open(self.settings.database.as_deref())?,
+        };
+        let engine = self
+            .engine
+            .artifacts(Arc::clone(&artifacts))
+            .approvals(Arc::clone(&stores.approvals))
+            .grants(Arc::clone(&stores.grants))
+            .build();
         let workspace = workspace(&self.settings)?.map(Arc::new);
         let mut builtins =
             Builtins::new().with_client(client(&self.settings)?).with_artifacts(artifacts);
@@ -162,10 +215,12 @@ impl Builder {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
+        let folders = ToolFolders::new(&self.settings);
+        folders.load(engine.catalog()).await.map_err(SetupError::Source)?;
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
-        Ok(Toolcrib { engine, workspace })
+        Ok(Toolcrib { engine, workspace, stores, folders: Arc::new(folders) })
     }
 }
 

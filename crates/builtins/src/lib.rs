@@ -1,4 +1,5 @@
-//! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results.
+//! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results; and [`folder`], the tools that
+//! people write themselves.
 //!
 //! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store) and makes one source of
 //! them; a tool whose means are missing is not in it. One tool per file in `tool`.
@@ -11,8 +12,9 @@
 //! - A change is recorded durably in the undo journal before it is made; a change that fails leaves no entry and no part of it.
 //! - Changes of one workspace are made one at a time, between processes too, so concurrent edits are all applied or refused.
 //!
-//! Absent on purpose: the engine, stores, providers, programs and shells; any path or address that the caller did not give.
+//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools; any path or address that the caller did not give.
 
+pub mod folder;
 pub mod fs;
 mod html;
 mod text;

@@ -1,11 +1,15 @@
 //! The words of the command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use toolcrib_app::Preset;
+use toolcrib_app::core::{ConversationId, RunId};
 use toolcrib_app::net::AddressPolicy;
 use toolcrib_app::providers::Format;
+
+use crate::config::{self, OnAsk};
 
 const EXEC_HELP: &str = "\
 Example:
@@ -19,6 +23,26 @@ Example:
   echo '{\"limit\": \"5\",}' | toolcrib args --schema schema.json
 
 Exit codes: 0 usable, as sent or repaired; 1 not usable; 2 the schema cannot be read.";
+
+const RUN_HELP: &str = "\
+Examples:
+  toolcrib run \"What changed in notes.md this week?\"
+  toolcrib run --provider ollama --model qwen3 --tools ./my-tools \"What is the weather in Graz?\"
+  toolcrib run --json --model scripted:tour.yaml \"hello\" | jq .type
+
+The answer goes to standard output, what happens on the way to standard error; with --json every event is a line of JSON on standard \
+output (docs/events.md).
+
+Exit codes: 0 answered, 1 no model answered or it refused, 2 usage, 3 set-up wrong (no provider, wrong key, unknown model), 5 answered, but \
+calls were denied because nobody could be asked, 6 waits for a person or nobody decided in time, 7 budget exceeded, 130 stopped.";
+
+const RESUME_HELP: &str = "\
+Examples:
+  toolcrib resume --list
+  toolcrib resume run_0123… --answer \"the second one\"
+  toolcrib resume run_0123… --approve
+
+Without a decision it asks at the terminal. Exit codes are those of `toolcrib run`; 4 = there is no such run.";
 
 const CALL_HELP: &str = "\
 Examples:
@@ -45,6 +69,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give a model a task and its tools, and run until the answer is there.
+    #[command(after_help = RUN_HELP)]
+    Run(Run),
+    /// Go on with a run that waits for a person.
+    #[command(after_help = RESUME_HELP)]
+    Resume(Resume),
     /// Run the tool calls of a model's answer, read from standard input, and print the messages to append to its conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
@@ -83,22 +113,109 @@ pub(crate) enum Command {
 }
 
 /// What the tools may touch, and who is asked.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct World {
     /// Folder that file tools may touch; may be repeated. Default: the current folder. `/` and the home folder count only when named here.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
-    /// What runs without asking: auto, ask-risky, ask-all or locked.
-    #[arg(long, value_name = "PRESET", default_value_t = Preset::AskRisky, env = "TOOLCRIB_POLICY")]
-    pub(crate) policy: Preset,
+    /// What runs without asking: auto, ask-risky (default), ask-all or locked.
+    #[arg(long, value_name = "PRESET", env = "TOOLCRIB_POLICY")]
+    pub(crate) policy: Option<Preset>,
     /// Target that HTTP tools may reach although it is not public: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
+    /// Folder of tools of your own, one sub-folder each; may be repeated. Those of the configuration folder and of `.toolcrib/tools` in
+    /// the workspace are always there.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tools: Vec<PathBuf>,
+    /// Workspace: a folder with its tools, agents and skills, which file tools may touch. Default: the first root.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+/// Which model answers, as which agent, and what it may use.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Brain {
+    /// Provider: openai-chat, openai-responses, anthropic, gemini, ollama, deepseek, openai-compatible, or the name of an entry of the
+    /// configuration.
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: Option<String>,
+    /// Where the provider is: with `/v1` for those like OpenAI, the host for the others. Default: its own service.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Model: MODEL, PROVIDER/MODEL, or scripted:FILE to replay a file.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Ask for whole answers instead of streams.
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+    /// Agent that answers; `toolcrib agent list` shows them.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Rounds of calls before the answer is asked for without tools, 1 to 100 (default 15).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) max_rounds: Option<u32>,
+    /// Calls of the run (default 500).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_calls: Option<u64>,
+    /// Tokens of the run, as providers report them (default: no limit).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// Time that tools may run, such as 90s, 15m or 1h (default 1h).
+    #[arg(long, value_name = "TIME", value_parser = config::units::duration)]
+    pub(crate) max_time: Option<Duration>,
+    /// Money by estimate, in US dollars, where the price of the model is known (default: no limit).
+    #[arg(long, value_name = "USD", value_parser = config::units::micro_usd)]
+    pub(crate) max_cost: Option<u64>,
 }
 
 /// Checked here, so that a slip of the pen is a usage error wherever a target is taken.
 fn net_target(text: &str) -> Result<String, String> {
     AddressPolicy::allowing([text]).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The task; `-` or nothing reads it from standard input. `/NAME` at its start activates a skill.
+    pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) brain: Brain,
+    #[command(flatten)]
+    pub(crate) world: World,
+    /// Go on with a conversation.
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<ConversationId>,
+    /// What happens to a call that needs approval: deny it, fail (the run waits, see `toolcrib resume`), or wait:DURATION for a decision
+    /// of another terminal. Default: ask at the terminal; without one, deny.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The run; may be left out when only one waits.
+    pub(crate) run: Option<RunId>,
+    /// Only list the runs that wait.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Answer the model's question.
+    #[arg(long, value_name = "TEXT", conflicts_with = "skip")]
+    pub(crate) answer: Option<String>,
+    /// Let the question, or the call, be skipped.
+    #[arg(long, conflicts_with_all = ["approve", "deny", "args"])]
+    pub(crate) skip: bool,
+    /// Let the call run.
+    #[arg(long, conflicts_with_all = ["deny", "args"])]
+    pub(crate) approve: bool,
+    /// Do not let the call run; the words are for the model.
+    #[arg(long, value_name = "NOTE", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) deny: Option<String>,
+    /// Let the call run with these arguments, as JSON, instead.
+    #[arg(long, value_name = "JSON", conflicts_with = "deny")]
+    pub(crate) args: Option<String>,
+    /// What happens to further calls that need approval; see `toolcrib run --help`.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
 }
 
 #[derive(Debug, Args)]

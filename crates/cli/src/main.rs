@@ -2,8 +2,11 @@
 
 mod cli;
 mod command;
+mod config;
+mod interrupt;
 mod lines;
 mod output;
+mod session;
 mod terminal;
 mod trace;
 mod world;

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib_app::agent::machine::{Question, Said};
 use toolcrib_app::core::{ApprovalRequest, Approver, Asked, BoxFuture, Decision, GrantScope, Risk};
 
 /// One question at a time.
@@ -31,7 +32,8 @@ impl Approver for TerminalApprover {
     }
 }
 
-fn ask(request: &ApprovalRequest) -> io::Result<Decision> {
+/// Shows a call and reads what becomes of it.
+pub(crate) fn ask(request: &ApprovalRequest) -> io::Result<Decision> {
     let mut screen = File::options().write(true).open("/dev/tty")?;
     let mut keys = BufReader::new(File::open("/dev/tty")?);
     screen.write_all(card(request).as_bytes())?;
@@ -61,6 +63,26 @@ fn ask(request: &ApprovalRequest) -> io::Result<Decision> {
             _ => writeln!(screen, "Answer with y, r, n, s or e.")?,
         }
     }
+}
+
+/// Shows a question of the model and reads the answer: a number, free text, or nothing to skip it.
+pub(crate) fn ask_question(question: &Question) -> io::Result<Said> {
+    let mut screen = File::options().write(true).open("/dev/tty")?;
+    let mut keys = BufReader::new(File::open("/dev/tty")?);
+    let mut card = format!("\nThe model asks: {}\n", question.question);
+    if !question.context.is_empty() {
+        card += &format!("  {}\n", question.context);
+    }
+    for (at, option) in question.options.iter().enumerate() {
+        card += &format!("  {}) {}\n", at + 1, one_line(option));
+    }
+    screen.write_all(toolcrib_app::text::sanitize(&card, "text/plain").text.as_bytes())?;
+    let answer = prompt(&mut screen, &mut keys, "Your answer (a number, free text, or nothing to skip): ")?;
+    if answer.is_empty() {
+        return Ok(Said::Skipped);
+    }
+    let chosen = answer.parse::<usize>().ok().and_then(|at| question.options.get(at.checked_sub(1)?));
+    Ok(Said::Answered { text: chosen.cloned().unwrap_or(answer) })
 }
 
 fn prompt(screen: &mut File, keys: &mut impl io::BufRead, text: &str) -> io::Result<String> {

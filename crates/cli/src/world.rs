@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
+use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::workspace::Roots;
-use toolcrib_app::{Settings, Toolcrib};
+use toolcrib_app::{Settings, ToolFolder, Toolcrib};
 
 use crate::cli::World;
+use crate::config::{self, Config, Env};
 use crate::output::Failure;
 use crate::terminal::TerminalApprover;
+
+/// Folder of a workspace that holds what it brings along for Toolcrib.
+const PROJECT: &str = ".toolcrib";
 
 /// One thread is enough for one command, and starts fastest.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
@@ -31,22 +36,87 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
 
 /// Builds what calls run on.
 pub(crate) async fn build(world: &World) -> Result<Toolcrib, Failure> {
-    with_roots(world, roots(&world.root)?).await
+    with_roots(world, roots(&named_roots(world))?).await
 }
 
 /// Builds what is only looked at. No call can run on it, so every current folder will do.
 pub(crate) async fn look(world: &World) -> Result<Toolcrib, Failure> {
-    let roots = if world.root.is_empty() { vec![PathBuf::from(".")] } else { world.root.clone() };
+    let named = named_roots(world);
+    let roots = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
     with_roots(world, roots).await
 }
 
+/// The folders that were named, the workspace first.
+pub(crate) fn named_roots(world: &World) -> Vec<PathBuf> {
+    world.workspace.iter().chain(&world.root).cloned().collect()
+}
+
 async fn with_roots(world: &World, roots: Vec<PathBuf>) -> Result<Toolcrib, Failure> {
-    let mut settings = Settings::new(PathBuf::new(), state_folder()?);
-    settings.roots = roots;
-    settings.allow_net.clone_from(&world.allow_net);
-    settings.engine.preset = world.policy;
+    let config = config::load(&Env::of_process())?;
+    let world = World { root: roots, workspace: None, ..world.clone() };
     let approver = Arc::new(TerminalApprover::default());
-    Ok(Toolcrib::builder(settings).approver(approver).build().await?)
+    Ok(Toolcrib::builder(settings(&world, &config)?).approver(approver).build().await?)
+}
+
+/// The settings that these words and the configuration come to. The roots are taken as they are.
+pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failure> {
+    let mut settings = Settings::new(PathBuf::new(), state_folder()?);
+    settings.roots.clone_from(&world.root);
+    settings.allow_net.clone_from(&world.allow_net);
+    settings.engine.preset = world.policy.or(config.policy).unwrap_or_default();
+    settings.engine.tools = config.tool_settings();
+    settings.tool_folders = tool_folders(world);
+    Ok(settings)
+}
+
+/// Folders of tools: the person's own, the workspace's, and those that were named. What a workspace brings along may be anybody's: its
+/// tools never count as harmless.
+fn tool_folders(world: &World) -> Vec<ToolFolder> {
+    let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
+    let workspace = world.root.first().map(|root| {
+        ToolFolder::new("workspace", root.join(PROJECT).join("tools")).of_anybody()
+    });
+    let named = world.tools.iter().enumerate().map(|(at, path)| {
+        let id = if at == 0 { "tools".to_owned() } else { format!("tools-{}", at + 1) };
+        ToolFolder::new(id, path)
+    });
+    own.into_iter().chain(workspace).chain(named).collect()
+}
+
+/// Where agents, skills, kits and guides are looked for: the person's folders and the workspace's.
+pub(crate) fn library_folders(workspace: Option<&Path>) -> Folders {
+    let mut folders = Folders::default();
+    let mut add = |scope: Scope, base: &Path| {
+        let folder = |name: &str| Folder { scope, path: base.join(name) };
+        folders.agents.push(folder("agents"));
+        folders.skills.push(folder("skills"));
+        folders.kits.push(folder("kits"));
+        folders.guides.push(folder("guides"));
+    };
+    if let Some(own) = config_folder() {
+        add(Scope::User, &own);
+    }
+    if let Some(workspace) = workspace {
+        add(Scope::Project, &workspace.join(PROJECT));
+    }
+    // Folders that other programs of this kind share (Agent Skills).
+    let shared = [".agents", ".claude"];
+    let home = env::home_dir().filter(|_| env::var_os("TOOLCRIB_HOME").is_none());
+    for (scope, base) in [(Scope::User, home.as_deref()), (Scope::Project, workspace)] {
+        let Some(base) = base else { continue };
+        let skills = shared.iter().map(|name| base.join(name).join("skills"));
+        folders.skills.extend(skills.map(|path| Folder { scope, path }));
+    }
+    folders
+}
+
+/// Where the person's configuration, tools, agents and skills are: `$TOOLCRIB_HOME`, else the configuration folder of the XDG convention.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
+        return Some(PathBuf::from(home));
+    }
+    let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
+    Some(strategy.config_dir().join("toolcrib"))
 }
 
 /// The folders that were named, or the current one, unless that is `/` or the home folder.

@@ -203,6 +203,9 @@ pub trait Catalog: Send + Sync {
     fn set_tools_enabled(&self, enabled: bool);
 
     /// Loads a source, in place of an earlier one with its id. All of it or nothing: calls in flight finish on the old entries.
+    ///
+    /// A tool of a remote source that cannot be registered (a bad schema, a name that is taken) does not fail the source: it becomes a
+    /// row with [`Status::Error`], under a name of the form `source__tool` where its own is taken.
     fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>>;
 
     /// Unloads a source; `false` = it was not loaded.

@@ -45,7 +45,8 @@ pub struct StoredMessage {
 
 /// Conversations and their messages.
 pub trait ConversationStore: Send + Sync {
-    /// Adds a conversation, or changes title, agent and workspace of one that is there.
+    /// Adds a conversation, or changes title, agent and workspace of one that is there. A row keeps its owner: the id of somebody
+    /// else's conversation is a [`StoreError::Conflict`].
     fn put_conversation(
         &self,
         conversation: Conversation,
@@ -57,7 +58,7 @@ pub trait ConversationStore: Send + Sync {
         id: ConversationId,
     ) -> BoxFuture<'_, Result<Option<Conversation>, StoreError>>;
 
-    /// Conversations of an owner, newest first, at most `limit`.
+    /// Conversations of an owner, those with the newest messages first, at most `limit`.
     fn conversations<'a>(
         &'a self,
         owner: &'a str,
@@ -66,6 +67,7 @@ pub trait ConversationStore: Send + Sync {
 
     /// Writes messages at their places: a place that is new is added, one that is there gets the new body (a call was answered). A place
     /// beyond the end plus one is a [`StoreError::Conflict`], an unknown conversation [`StoreError::Missing`]; then nothing is written.
+    /// The conversation's [`updated_at`](Conversation::updated_at) follows its newest message.
     fn put_messages(
         &self,
         conversation: ConversationId,
@@ -127,23 +129,41 @@ pub struct StoredRun {
 
 /// Runs of the agent loop.
 pub trait RunStore: Send + Sync {
-    /// Writes a run. One that another process has taken meanwhile (its stored epoch is larger) is [`StoreError::Fenced`].
+    /// Writes a run. One that another process has taken meanwhile (its stored epoch is larger) is [`StoreError::Fenced`], one of an
+    /// unknown conversation [`StoreError::Missing`]. A row keeps its owner: the id of somebody else's run is a
+    /// [`StoreError::Conflict`].
     fn put_run(&self, run: StoredRun) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// One run.
     fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>>;
 
     /// Takes a paused run over: it is `running` under the next epoch afterwards, and returned so. One that is not paused is a
-    /// [`StoreError::Conflict`] with its status, an unknown one [`StoreError::Missing`]. Of two that take at once, one wins.
+    /// [`StoreError::Conflict`] with its status, an unknown one [`StoreError::Missing`]. Of two that take at once, one wins. Nothing but
+    /// status and epoch changes.
     fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>>;
 
-    /// Runs of an owner, newest first, at most `limit`; only those of one status if one is given.
+    /// Runs of an owner, the last created first, at most `limit`; only those of one status if one is given.
     fn runs<'a>(
         &'a self,
         owner: &'a str,
         status: Option<RunStatus>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>>;
+}
+
+/// Runs together with the messages that they write: what the agent loop keeps between its steps without waiting for a disk.
+pub trait Checkpoints: ConversationStore + RunStore {
+    /// Queues a run and messages of [its conversation](StoredRun::conversation), and returns at once. Both are written in one
+    /// transaction, after everything this process has queued or written before and before anything it writes later: as
+    /// [`RunStore::put_run`] and [`ConversationStore::put_messages`] would, and if one of them fails, neither is written. Readers see
+    /// it when it is committed, so [`flush`](Self::flush) before reading back.
+    ///
+    /// A queue that is full (a stalled disk) makes this wait for room, so memory stays bounded.
+    fn checkpoint(&self, run: StoredRun, messages: Vec<StoredMessage>);
+
+    /// Waits until every checkpoint of this run is committed (a [paused](RunStatus::Paused) one: durably). The first error of its
+    /// checkpoints since the last flush is returned here, once: [`StoreError::Fenced`] means that another process has taken the run.
+    fn flush(&self, run: RunId) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
 /// Small facts that outlive a process, by name: that a server takes no tools, that a folder is trusted.

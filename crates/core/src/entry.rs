@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::BoxFuture;
-use crate::error::ToolError;
+use crate::error::{ErrorType, ToolError};
+use crate::name::ToolName;
+use crate::output::ToolOutput;
 use crate::spec::ToolSpec;
-use crate::tool::Handler;
+use crate::tool::{CallCtx, Handler};
 
 /// How one provider declares a tool of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +46,14 @@ pub enum Entry {
 }
 
 impl Entry {
+    /// A row for something that should be a tool and is not: it is listed with this reason and never called.
+    #[must_use]
+    pub fn broken(name: ToolName, reason: impl Into<String>) -> Self {
+        let schema = serde_json::json!({"type": "object", "properties": {}});
+        let spec = ToolSpec::new(name, "This tool is broken and cannot be called.", schema);
+        Self::Local(Arc::new(Broken { spec: Arc::new(spec), reason: reason.into() }))
+    }
+
     /// The definition.
     #[must_use]
     pub fn spec(&self) -> &Arc<ToolSpec> {
@@ -69,6 +79,33 @@ impl Entry {
             Self::ProviderDefined { providers, .. } | Self::Hosted { providers, .. } => providers,
             Self::Local(_) => &[],
         }
+    }
+}
+
+/// What [`Entry::broken`] registers.
+struct Broken {
+    spec: Arc<ToolSpec>,
+    reason: String,
+}
+
+impl Handler for Broken {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn fault(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a CallCtx,
+        _: &'a Value,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        let text =
+            format!("Tool {} is broken: {}. Do not call it again.", self.spec.name, self.reason);
+        let error = ToolError::new(ErrorType::ToolNotAvailable, text);
+        Box::pin(std::future::ready(Err(error)))
     }
 }
 

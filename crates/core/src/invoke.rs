@@ -1,5 +1,6 @@
 //! The only door to a tool's code.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -75,10 +76,31 @@ pub struct RunUsage {
     pub time: Duration,
 }
 
+/// Is told what happens to the calls of one batch while it runs. It is called in place: it may look and pass on, and returns at once.
+pub trait Watch: Send + Sync {
+    /// A person is about to be asked; the question is stored.
+    fn asked(&self, request: &ApprovalRequest) {
+        let _ = request;
+    }
+
+    /// A person decided.
+    fn decided(&self, request: &ApprovalRequest, record: &DecisionRecord) {
+        let _ = (request, record);
+    }
+
+    /// A call has its answer; those of a batch come in the order in which they are done.
+    fn answered(&self, answer: &Answer) {
+        let _ = answer;
+    }
+}
+
 /// The one door: every surface is an equal caller of it.
 pub trait Invoker: Send + Sync {
     /// Runs a batch: one answer per call, in the order of the calls.
     fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>>;
+
+    /// The same with somebody who watches.
+    fn invoke_watched(&self, batch: Batch, watch: Arc<dyn Watch>) -> BoxFuture<'_, Vec<Answer>>;
 
     /// Decides about a waiting call and goes on with it; `None` = it waits in another task of this process and goes on there. A second
     /// decision gets the first one back as the error. The time of the decision is set by whoever stores it.

@@ -46,7 +46,8 @@ pub use call::{Batch, Call, Context, Origin, RawArgs};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
-    Conversation, ConversationStore, FactStore, RunStatus, RunStore, StoredMessage, StoredRun,
+    Checkpoints, Conversation, ConversationStore, FactStore, RunStatus, RunStore, StoredMessage,
+    StoredRun,
 };
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};
@@ -54,7 +55,7 @@ pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
 pub use id::{ApprovalId, CallId, ConversationId, GrantId, RunId};
-pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage};
+pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage, Watch};
 pub use name::{NameError, ToolName, remote_name};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
 pub use output::{Blob, Block, ToolOutput, Trust};

@@ -122,7 +122,8 @@ pub type Question = (Waiting, Option<DecisionRecord>);
 
 /// Questions to people.
 pub trait ApprovalStore: Send + Sync {
-    /// Stores a question, before it is shown to anybody.
+    /// Stores a question, before it is shown to anybody. An id that is there already is a [`StoreError::Conflict`]: the question and
+    /// its decision stay as they are.
     fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// A question with its decision.
@@ -141,7 +142,7 @@ pub trait ApprovalStore: Send + Sync {
 
 /// Remembered approvals.
 pub trait GrantStore: Send + Sync {
-    /// Remembers one.
+    /// Remembers one; an id that is there already is a [`StoreError::Conflict`].
     fn add(&self, grant: Grant) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// The grant that answers a question of this kind for this call.

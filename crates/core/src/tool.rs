@@ -92,6 +92,12 @@ pub trait Handler: Send + Sync {
     /// The definition.
     fn spec(&self) -> &Arc<ToolSpec>;
 
+    /// Why nobody can call this tool: it is a row that shows what is wrong with a definition ([`crate::Entry::broken`]). `None` = it
+    /// can be called.
+    fn fault(&self) -> Option<&str> {
+        None
+    }
+
     /// What this very call means.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use futures_util::{FutureExt as _, poll};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolcrib_core::{
-    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, ToolError, ViewRequest,
+    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, ToolError, ViewRequest, Watch,
 };
 
 use crate::engine::Inner;
@@ -17,11 +17,15 @@ use crate::run::{Run, not_open};
 use crate::stage::approve::Resumed;
 use crate::stage::repeat::{self, BatchVerdict};
 
-pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Answer> {
+pub(crate) async fn run(
+    engine: Arc<Inner>,
+    batch: Batch,
+    watch: Option<Arc<dyn Watch>>,
+) -> Vec<Answer> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
-    let scope = scope(&engine, origin, context, view, run, calls.len());
+    let scope = scope(&engine, origin, context, view, run, (calls.len(), watch));
     let mut flights: Vec<(Box<InFlight>, Result<(), Stop>)> = calls
         .into_iter()
         .map(|call| {
@@ -58,7 +62,7 @@ pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
     let call = calls.into_iter().next()?;
-    let scope = scope(&engine, origin, context, view, run, 1);
+    let scope = scope(&engine, origin, context, view, run, (1, None));
     if let Some(error) = closed {
         // Outside its run it would run without budget, and nobody could stop it.
         let flight = Box::new(InFlight::new(scope, call, None));
@@ -85,16 +89,25 @@ fn scope(
     context: Arc<toolcrib_core::Context>,
     view: Arc<ViewRequest>,
     run: Option<Arc<Run>>,
-    calls: usize,
+    (calls, watch): (usize, Option<Arc<dyn Watch>>),
 ) -> Arc<Scope> {
     let slots =
         (calls > 1).then(|| Arc::new(Semaphore::new(engine.settings.batch_concurrency.max(1))));
     let seen = engine.registry.seen(&view);
-    Arc::new(Scope { engine: Arc::clone(engine), origin, context, view, seen, run, slots })
+    Arc::new(Scope { engine: Arc::clone(engine), origin, context, view, seen, run, slots, watch })
 }
 
 /// Stages 9 to 14 of a call that came through the first nine, or stage 14 of one that did not.
-async fn complete(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
+async fn complete(flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
+    let watch = flight.scope.watch.clone();
+    let answer = go_on(flight, end).await;
+    if let Some(watch) = watch {
+        watch.answered(&answer);
+    }
+    answer
+}
+
+async fn go_on(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
     if end.is_err() {
         return pipeline::finish(flight, end).await;
     }

@@ -1,18 +1,19 @@
 //! The engine: what it is built from, and the door it opens.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture, CallStore,
     CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker, Observer,
-    Permissions, RunId, RunSpec, RunUsage, SystemClock, Tier, ToolError, ToolSpec,
+    Permissions, RunId, RunSpec, RunUsage, SystemClock, Tier, ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;
 use crate::budget::Short;
-use crate::gate::{GrantedPermissions, PermissionGate};
+use crate::gate::{GrantedPermissions, PermissionGate, Preset};
 use crate::locks::Locks;
 use crate::observers::Observers;
 use crate::registry::Registry;
@@ -27,7 +28,7 @@ use crate::waiting::WaitingCalls;
 /// What all calls share.
 pub(crate) struct Inner {
     pub(crate) settings: Arc<EngineSettings>,
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) runs: Runs,
     pub(crate) locks: Locks,
     pub(crate) waiting: WaitingCalls,
@@ -42,6 +43,8 @@ pub(crate) struct Inner {
     pub(crate) streams: Arc<ArtifactStreams>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shutdown: CancellationToken,
+    /// Presets of agents that have one of their own.
+    agent_presets: RwLock<HashMap<String, Preset>>,
     /// Values that are masked in every result.
     pub(crate) secrets: Secrets,
     epoch: AtomicU64,
@@ -51,6 +54,15 @@ pub(crate) struct Inner {
 impl Inner {
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// The preset that calls of this agent are judged by.
+    pub(crate) fn preset_of(&self, agent: &str) -> Preset {
+        if agent.is_empty() {
+            return self.settings.preset;
+        }
+        let own = self.agent_presets.read().unwrap_or_else(PoisonError::into_inner);
+        own.get(agent).copied().unwrap_or(self.settings.preset)
     }
 
     pub(crate) fn count(&self) {
@@ -77,6 +89,7 @@ pub struct EngineBuilder {
     grants: Arc<dyn GrantStore>,
     artifacts: Arc<dyn ArtifactStore>,
     clock: Arc<dyn Clock>,
+    secrets: Vec<String>,
 }
 
 impl Default for EngineBuilder {
@@ -93,6 +106,7 @@ impl Default for EngineBuilder {
             grants: Arc::new(MemoryGrants::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             clock: Arc::new(SystemClock),
+            secrets: Vec::new(),
         }
     }
 }
@@ -124,6 +138,8 @@ impl EngineBuilder {
         artifacts: Arc<dyn ArtifactStore>;
         /// Where wall-clock time comes from.
         clock: Arc<dyn Clock>;
+        /// Values that are masked in every result, beside the configured values of tools: keys of providers.
+        secrets: Vec<String>;
     }
 
     /// Who is asked; nobody by default, which denies.
@@ -160,11 +176,14 @@ impl EngineBuilder {
         let settings = Arc::new(self.settings);
         let permission: Arc<dyn Gate> = Arc::new(PermissionGate::new(self.permissions));
         let gates = std::iter::once(permission).chain(self.gates).collect();
-        let secrets = Secrets::new(settings.tools.values().flat_map(|tool| tool.config.values()));
+        let secrets = {
+            let configured = settings.tools.values().flat_map(|tool| tool.config.values());
+            Secrets::new(configured.chain(&self.secrets))
+        };
         let settings_chars = settings.result_chars;
         Engine {
             inner: Arc::new(Inner {
-                registry: Registry::new(Arc::clone(&settings)),
+                registry: Arc::new(Registry::new(Arc::clone(&settings))),
                 settings,
                 runs: Runs::default(),
                 locks: Locks::default(),
@@ -188,6 +207,7 @@ impl EngineBuilder {
                 secrets,
                 epoch: AtomicU64::new(0),
                 received: AtomicU64::new(0),
+                agent_presets: RwLock::default(),
             }),
         }
     }
@@ -206,7 +226,13 @@ impl Engine {
     /// The registry: views, switches, sources.
     #[must_use]
     pub fn catalog(&self) -> &dyn Catalog {
-        &self.inner.registry
+        &*self.inner.registry
+    }
+
+    /// The registry, to be kept.
+    #[must_use]
+    pub fn shared_catalog(&self) -> Arc<dyn Catalog> {
+        Arc::clone(&self.inner.registry) as Arc<dyn Catalog>
     }
 
     /// The definition of a tool, whether it is switched on or not, by name or alias.
@@ -242,6 +268,12 @@ impl Engine {
                 state.features_off.insert(feature.to_owned())
             }
         });
+    }
+
+    /// Gives the calls of an agent a preset of its own, in place of the engine's.
+    pub fn set_agent_preset(&self, agent: &str, preset: Preset) {
+        let mut own = self.inner.agent_presets.write().unwrap_or_else(PoisonError::into_inner);
+        own.insert(agent.to_owned(), preset);
     }
 
     /// Takes charge of the call store: records of earlier owners are fenced off from now on.
@@ -298,7 +330,11 @@ impl Engine {
 
 impl Invoker for Engine {
     fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>> {
-        Box::pin(batch::run(Arc::clone(&self.inner), batch))
+        Box::pin(batch::run(Arc::clone(&self.inner), batch, None))
+    }
+
+    fn invoke_watched(&self, batch: Batch, watch: Arc<dyn Watch>) -> BoxFuture<'_, Vec<Answer>> {
+        Box::pin(batch::run(Arc::clone(&self.inner), batch, Some(watch)))
     }
 
     fn decide(

@@ -33,6 +33,8 @@ pub(crate) struct Scope {
     pub(crate) run: Option<Arc<Run>>,
     /// Calls of this batch that may run at once; `None` for a batch of one.
     pub(crate) slots: Option<Arc<tokio::sync::Semaphore>>,
+    /// Who looks on.
+    pub(crate) watch: Option<Arc<dyn toolcrib_core::Watch>>,
 }
 
 impl Scope {

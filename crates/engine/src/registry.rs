@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use toolcrib_core::spec::SPEC_VERSION;
 use toolcrib_core::{
     BoxFuture, Catalog, Entry, ErrorType, Source, Status, Tier, ToolError, ToolInfo, ToolName,
-    ToolSpec, View, ViewRequest,
+    ToolSpec, View, ViewRequest, remote_name,
 };
 
 use crate::args::Schema;
@@ -153,6 +153,7 @@ impl Registry {
         seen
     }
 
+    /// The entries of a source, checked. What is wrong with a tool fails its source, unless that is remote: then it is a row.
     fn prepare(
         &self,
         source: &Arc<str>,
@@ -161,44 +162,63 @@ impl Registry {
     ) -> Result<Vec<Arc<Registered>>, ToolError> {
         let source_limit = self.settings.max_per_source.map(semaphore);
         let mut names = HashSet::new();
-        entries
-            .into_iter()
-            .map(|entry| {
-                let tool = self.registered(source, remote, entry, source_limit.clone())?;
-                if !names.insert(tool.spec().name.clone()) {
-                    return Err(duplicate(tool.spec().name.as_str(), source, source));
+        let mut tools = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let name = entry.spec().name.clone();
+            let what = match self.registered(source, remote, entry, source_limit.clone()) {
+                Ok(tool) if names.insert(name.clone()) => {
+                    tools.push(Arc::new(tool));
+                    continue;
                 }
-                Ok(Arc::new(tool))
-            })
-            .collect()
+                Ok(_) => taken_by(source),
+                Err(what) => what,
+            };
+            if !remote {
+                return Err(refused(&name, source, &what));
+            }
+            let free = names.insert(name.clone());
+            let row = if free { name } else { remote_name(source, name.as_str()) };
+            tools.push(self.row(source, row, &what)?);
+        }
+        Ok(tools)
     }
 
+    /// A tool that is listed with what is wrong with it.
+    fn row(
+        &self,
+        source: &Arc<str>,
+        name: ToolName,
+        what: &str,
+    ) -> Result<Arc<Registered>, ToolError> {
+        self.registered(source, true, Entry::broken(name.clone(), what), None)
+            .map(Arc::new)
+            .map_err(|what| refused(&name, source, &what))
+    }
+
+    /// A tool with everything around it; the error is what is wrong with it.
     fn registered(
         &self,
         source: &Arc<str>,
         remote: bool,
         entry: Entry,
         source_limit: Option<Arc<Semaphore>>,
-    ) -> Result<Registered, ToolError> {
+    ) -> Result<Registered, String> {
         let spec = Arc::clone(entry.spec());
         if spec.spec_version > SPEC_VERSION {
-            return Err(broken(
-                &spec.name,
-                &format!(
-                    "it is written for version {} of tool definitions; this build reads version {SPEC_VERSION}",
-                    spec.spec_version
-                ),
+            return Err(format!(
+                "it is written for version {} of tool definitions; this build reads version {SPEC_VERSION}",
+                spec.spec_version
             ));
         }
         let schema = Schema::check_shared(Arc::clone(&spec.input_schema))
-            .map_err(|error| broken(&spec.name, &format!("input schema: {error}")))?
+            .map_err(|error| format!("input schema: {error}"))?
             .with_aliases(spec.parameter_aliases.clone());
         let output_schema = spec
             .output_schema
             .clone()
             .map(Schema::check_shared)
             .transpose()
-            .map_err(|error| broken(&spec.name, &format!("output schema: {error}")))?;
+            .map_err(|error| format!("output schema: {error}"))?;
         let default = ToolSettings::default();
         let own = names(&spec).find_map(|name| self.settings.tools.get(name)).unwrap_or(&default);
         let missing_config = spec
@@ -229,17 +249,13 @@ fn semaphore(calls: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)))
 }
 
-fn broken(name: &ToolName, what: &str) -> ToolError {
-    ToolError::new(ErrorType::ExecutionError, format!("Tool {name} cannot be registered: {what}"))
+fn refused(name: &ToolName, source: &str, what: &str) -> ToolError {
+    let text = format!("Tool {name} of source \"{source}\" cannot be registered: {what}");
+    ToolError::new(ErrorType::ExecutionError, text)
 }
 
-fn duplicate(name: &str, source: &str, other: &str) -> ToolError {
-    ToolError::new(
-        ErrorType::ExecutionError,
-        format!(
-            "Tool {name} of source \"{source}\" cannot be registered: source \"{other}\" already has a tool of this name or alias"
-        ),
-    )
+fn taken_by(source: &str) -> String {
+    format!("source \"{source}\" already has a tool of this name or alias")
 }
 
 impl Catalog for Registry {
@@ -303,7 +319,8 @@ impl Catalog for Registry {
     fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>> {
         Box::pin(async move {
             let id: Arc<str> = source.id().into();
-            let tools = self.prepare(&id, source.is_remote(), source.load().await?)?;
+            let remote = source.is_remote();
+            let mut tools = self.prepare(&id, remote, source.load().await?)?;
             self.change(|state| {
                 let taken: HashMap<&str, &str> = state
                     .sources
@@ -312,10 +329,14 @@ impl Catalog for Registry {
                     .flat_map(|(other, tools)| tools.iter().map(move |tool| (other, tool)))
                     .flat_map(|(other, tool)| names(tool.spec()).map(move |name| (name, &**other)))
                     .collect();
-                for name in tools.iter().flat_map(|tool| names(tool.spec())) {
-                    if let Some(other) = taken.get(name) {
-                        return Err(duplicate(name, &id, other));
+                for tool in &mut tools {
+                    let other = names(tool.spec()).find_map(|name| taken.get(name));
+                    let Some(what) = other.map(|other| taken_by(other)) else { continue };
+                    let name = tool.spec().name.clone();
+                    if !remote {
+                        return Err(refused(&name, &id, &what));
                     }
+                    *tool = self.row(&id, remote_name(&id, name.as_str()), &what)?;
                 }
                 let count = tools.len();
                 match state.sources.iter_mut().find(|(other, _)| *other == id) {

@@ -38,7 +38,9 @@ pub(crate) fn remote_spelling(name: &str) -> Option<String> {
 
 /// Whether a tool could be used if it were switched on.
 pub(crate) fn status(tool: &Registered) -> Status {
-    if !tool.missing_config.is_empty() {
+    if let Some(reason) = tool.entry.handler().and_then(|handler| handler.fault()) {
+        Status::Error { reason: reason.to_owned() }
+    } else if !tool.missing_config.is_empty() {
         Status::Available { missing: tool.missing_config.clone() }
     } else if tool.spec().config.is_empty() {
         Status::System

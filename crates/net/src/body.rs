@@ -1,5 +1,5 @@
-//! A response body, read in pieces, decoded and bounded on the way. It drives its own connection: dropping it closes
-//! the connection, and no background task outlives a call.
+//! A response body, read in pieces, decoded and bounded on the way. It drives its own connection: dropping it before its
+//! end closes the connection, and no background task outlives a call.
 #![deny(clippy::indexing_slicing)]
 
 use std::future::{Future, poll_fn};
@@ -9,11 +9,12 @@ use std::task::Poll;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming};
 
-use crate::connect::Deadline;
+use crate::connect::Patience;
 use crate::error::{HttpError, Phase};
 use crate::inflate::{Fed, Inflater};
 use crate::limits::Limits;
 use crate::message::Cut;
+use crate::pool::{Connection, Home};
 
 /// The connection's own future: it moves bytes between the socket and the request and response handles.
 pub(crate) struct Driver(Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>);
@@ -23,6 +24,11 @@ impl Driver {
         connection: impl Future<Output = hyper::Result<()>> + Send + 'static,
     ) -> Self {
         Self(Some(Box::pin(connection)))
+    }
+
+    /// Whether the connection has not ended.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Runs `work` while moving the connection along. The connection's own errors also reach `work`, so they are
@@ -42,12 +48,13 @@ impl Driver {
 }
 
 /// The body of a response, in pieces. Bounded by [`Limits::max_wire_bytes`], [`Limits::max_inflated_bytes`] and
-/// [`Limits::total`].
+/// [`Limits::total`], each wait by [`Limits::idle`].
 pub struct BodyStream {
-    driver: Driver,
+    /// The connection, and where it goes at the end of the body, if it may be used again; none after that.
+    connection: Option<(Connection, Option<Home>)>,
     incoming: Incoming,
     inflater: Inflater,
-    deadline: Deadline,
+    patience: Patience,
     host: String,
     room: usize,
     declared: Option<u64>,
@@ -66,18 +73,18 @@ impl std::fmt::Debug for BodyStream {
 
 impl BodyStream {
     pub(crate) fn new(
-        driver: Driver,
+        connection: (Connection, Option<Home>),
         incoming: Incoming,
         inflater: Inflater,
-        (deadline, host): (Deadline, String),
+        (patience, host): (Patience, String),
         limits: &Limits,
     ) -> Self {
         let declared = incoming.size_hint().exact();
         Self {
-            driver,
+            connection: Some(connection),
             incoming,
             inflater,
-            deadline,
+            patience,
             host,
             room: limits.max_wire_bytes,
             declared,
@@ -94,7 +101,7 @@ impl BodyStream {
     /// Time ran out, the connection broke before the end, or the encoding is invalid. The stream is at its end then.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         while !self.done {
-            let frame = self.frame().await.inspect_err(|_| self.done = true)?;
+            let frame = self.frame().await.inspect_err(|_| self.end())?;
             let fed = match frame {
                 Some(frame) => match frame.into_data() {
                     Ok(data) => self.take(&data),
@@ -102,6 +109,7 @@ impl BodyStream {
                 },
                 None => {
                     self.done = true;
+                    self.give_back().await;
                     self.inflater.finish()
                 }
             };
@@ -113,7 +121,7 @@ impl BodyStream {
                     text
                 }
                 Err(error) => {
-                    self.done = true;
+                    self.end();
                     let (host, detail) = (self.host.clone(), error.to_string());
                     return Err(HttpError::Decode { host, encoding, detail });
                 }
@@ -136,13 +144,27 @@ impl BodyStream {
     }
 
     async fn frame(&mut self) -> Result<Option<Frame<Bytes>>, HttpError> {
+        let Some((connection, _)) = &mut self.connection else { return Ok(None) };
         let incoming = &mut self.incoming;
         let next = poll_fn(|cx| match Pin::new(&mut *incoming).poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(frame.transpose()),
             Poll::Pending => Poll::Pending,
         });
-        let read = self.deadline.bound(Phase::Body, &self.host, self.driver.drive(next));
+        let read = self.patience.bound(Phase::Body, &self.host, connection.drive(next));
         read.await?.map_err(|error| HttpError::from_hyper(&error, self.host.clone()))
+    }
+
+    /// The whole body was read: its connection may carry the next request.
+    async fn give_back(&mut self) {
+        if let Some((connection, Some(home))) = self.connection.take() {
+            home.give_back(connection).await;
+        }
+    }
+
+    /// No more is read: the connection is closed, so that the peer stops too.
+    fn end(&mut self) {
+        self.done = true;
+        self.connection = None;
     }
 
     /// Takes a piece from the wire, up to the wire bound.
@@ -159,6 +181,6 @@ impl BodyStream {
 
     fn stop(&mut self, cut: Cut) {
         self.cut = Some(cut);
-        self.done = true;
+        self.end();
     }
 }

@@ -8,24 +8,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
-use hyper::client::conn::http1;
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap,
     HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, http};
-use hyper_util::rt::TokioIo;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::body::{BodyStream, Driver};
-use crate::connect::{Deadline, Dialer};
-use crate::error::{HttpError, Phase};
+use crate::body::BodyStream;
+use crate::connect::{Deadline, Dialer, Patience};
+use crate::error::HttpError;
 use crate::inflate::Inflater;
-use crate::limits::{
-    HARD_MAX_HEAD_BYTES, HARD_MAX_HEADERS, Limits, READ_BUFFER_BYTES, REDIRECT_CEILING,
-};
+use crate::limits::{Limits, REDIRECT_CEILING};
 use crate::message::{Head, Hop, Request, Response, kept_headers, reason_of};
 use crate::policy::AddressPolicy;
+use crate::pool::{Connection, Home, Origin, Pool, Unanswered};
 use crate::redirect::{Outgoing, is_followed, next_hop};
 use crate::resolve::{Resolve, SystemResolver};
 use crate::tls;
@@ -36,13 +33,14 @@ const DEFAULT_USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"))
 /// What [`Inflater`] understands.
 const ENCODINGS: &str = "gzip, deflate, br";
 
-/// An HTTP/1.1 client bound to one address policy. It keeps no connections, reads no proxy from the environment and
-/// stores no cookies. Cheap to clone; usable from any tokio runtime with time and I/O.
+/// An HTTP/1.1 client bound to one address policy. It reads no proxy from the environment, stores no cookies, and keeps
+/// no connections unless [`HttpClient::with_keep_alive`] asks for it. Cheap to clone; usable from any tokio runtime with time and I/O.
 #[derive(Clone)]
 pub struct HttpClient {
     policy: Arc<AddressPolicy>,
     resolver: Arc<dyn Resolve>,
     tls: Option<Arc<ClientConfig>>,
+    pool: Option<Arc<Pool>>,
 }
 
 impl fmt::Debug for HttpClient {
@@ -63,20 +61,32 @@ pub struct Streaming {
 /// One hop's answer.
 struct Answer {
     response: http::Response<Incoming>,
-    driver: Driver,
-    peer: std::net::SocketAddr,
+    connection: Connection,
+    home: Option<Home>,
 }
 
 impl HttpClient {
     /// A client with the resolver and the root certificates of the system; these are loaded at the first https request.
     pub fn new(policy: impl Into<Arc<AddressPolicy>>) -> Self {
-        Self { policy: policy.into(), resolver: Arc::new(SystemResolver), tls: None }
+        Self { policy: policy.into(), resolver: Arc::new(SystemResolver), tls: None, pool: None }
     }
 
     /// The same client asking another resolver. Its answers are checked like any other.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
         self.resolver = resolver;
+        self.forget_connections();
+        self
+    }
+
+    /// The same client keeping connections for the next request to their origin: at most 4 idle ones per origin, each for
+    /// at most 60 seconds. For endpoints that the owner configured and that are asked again and again; clones share them.
+    ///
+    /// A request that fails on a kept connection before any byte of a response came is sent once more on a fresh one:
+    /// the peer had closed it meanwhile.
+    #[must_use]
+    pub fn with_keep_alive(mut self) -> Self {
+        self.pool = Some(Arc::default());
         self
     }
 
@@ -87,7 +97,15 @@ impl HttpClient {
     pub fn with_tls_roots(mut self, roots: RootCertStore) -> Result<Self, HttpError> {
         let refused = |error: tokio_rustls::rustls::Error| HttpError::BadRequest(error.to_string());
         self.tls = Some(tls::config_with(roots).map_err(refused)?);
+        self.forget_connections();
         Ok(self)
+    }
+
+    /// What was checked in another way is not used again.
+    fn forget_connections(&mut self) {
+        if self.pool.is_some() {
+            self.pool = Some(Arc::default());
+        }
     }
 
     /// The policy that every hop is checked against.
@@ -128,7 +146,8 @@ impl HttpClient {
             let answer = self.hop(&target, &outgoing, limits, deadline).await;
             let answer = answer.map_err(|error| name_redirect(error, came_from))?;
             let Some(location) = location(&answer.response, &outgoing.method, request) else {
-                return Ok(finish(answer, &target, redirects, limits, deadline));
+                let patience = Patience { deadline, idle: limits.idle };
+                return Ok(finish(answer, &target, redirects, limits, patience));
             };
             if redirects.len() >= max_redirects {
                 let last = target.origin();
@@ -140,7 +159,7 @@ impl HttpClient {
         }
     }
 
-    /// Connects to a checked address of `target`, sends the request, and waits for the head.
+    /// Sends the request over a connection to a checked address of `target`, and waits for the head.
     async fn hop(
         &self,
         target: &Target,
@@ -148,7 +167,12 @@ impl HttpClient {
         limits: &Limits,
         deadline: Deadline,
     ) -> Result<Answer, HttpError> {
-        let message = message_for(target, outgoing)?;
+        let patience = Patience { deadline, idle: limits.idle };
+        let host = target.authority();
+        if let Some(answer) = self.hop_again(target, outgoing, patience, &host).await? {
+            return Ok(answer);
+        }
+        let message = message_for(target, outgoing, self.pool.is_some())?;
         let dialer = Dialer {
             policy: &self.policy,
             resolver: self.resolver.as_ref(),
@@ -157,19 +181,33 @@ impl HttpClient {
             deadline,
         };
         let (stream, peer) = dialer.dial(target).await?;
-        let host = target.authority();
-        let broken = |error: hyper::Error| HttpError::from_hyper(&error, host.clone());
-        let (mut sender, connection) = http1::Builder::new()
-            .max_headers(HARD_MAX_HEADERS)
-            .max_header_size(HARD_MAX_HEAD_BYTES)
-            .max_buf_size(READ_BUFFER_BYTES)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(broken)?;
-        let mut driver = Driver::new(connection);
-        let sending = driver.drive(sender.send_request(message));
-        let response = deadline.bound(Phase::Response, &host, sending).await?.map_err(broken)?;
-        Ok(Answer { response, driver, peer })
+        let mut connection = Connection::open(stream, peer, &host).await?;
+        let sent = connection.exchange(message, patience, &host).await;
+        let response = sent.map_err(|unanswered| unanswered.error)?;
+        Ok(Answer { response, connection, home: self.home(target) })
+    }
+
+    /// The same over a kept connection; none when there is none, or when the peer had closed it.
+    async fn hop_again(
+        &self,
+        target: &Target,
+        outgoing: &Outgoing,
+        patience: Patience,
+        host: &str,
+    ) -> Result<Option<Answer>, HttpError> {
+        let Some(home) = self.home(target) else { return Ok(None) };
+        let Some(mut connection) = home.pool.take(&home.origin).await else { return Ok(None) };
+        let message = message_for(target, outgoing, true)?;
+        match connection.exchange(message, patience, host).await {
+            Ok(response) => Ok(Some(Answer { response, connection, home: Some(home) })),
+            Err(Unanswered { untouched: true, .. }) => Ok(None),
+            Err(Unanswered { error, .. }) => Err(error),
+        }
+    }
+
+    fn home(&self, target: &Target) -> Option<Home> {
+        let pool = Arc::clone(self.pool.as_ref()?);
+        Some(Home { pool, origin: Origin::of(target) })
     }
 }
 
@@ -186,14 +224,17 @@ fn with_defaults(mut headers: HeaderMap) -> HeaderMap {
 fn message_for(
     target: &Target,
     outgoing: &Outgoing,
+    keep_alive: bool,
 ) -> Result<http::Request<Full<Bytes>>, HttpError> {
     let unsendable = |error: &dyn fmt::Display| HttpError::BadRequest(error.to_string());
     let host = HeaderValue::from_str(&target.host_header()).map_err(|error| unsendable(&error))?;
     let mut message = http::Request::new(Full::new(outgoing.body.clone()));
     *message.method_mut() = outgoing.method.clone();
     *message.uri_mut() = target.request_target().parse().map_err(|error| unsendable(&error))?;
-    let mut own: Vec<(HeaderName, HeaderValue)> =
-        vec![(HOST, host), (CONNECTION, HeaderValue::from_static("close"))];
+    let mut own: Vec<(HeaderName, HeaderValue)> = vec![(HOST, host)];
+    if !keep_alive {
+        own.push((CONNECTION, HeaderValue::from_static("close")));
+    }
     let expects_body = matches!(outgoing.method, Method::POST | Method::PUT | Method::PATCH);
     if expects_body && outgoing.body.is_empty() {
         own.push((CONTENT_LENGTH, HeaderValue::from_static("0")));
@@ -233,9 +274,9 @@ fn finish(
     target: &Target,
     redirects: Vec<Hop>,
     limits: &Limits,
-    deadline: Deadline,
+    patience: Patience,
 ) -> Streaming {
-    let Answer { response, driver, peer } = answer;
+    let Answer { response, connection, home } = answer;
     let reason = reason_of(&response);
     let (parts, incoming) = response.into_parts();
     let encoding = parts.headers.get_all(CONTENT_ENCODING).iter();
@@ -253,12 +294,13 @@ fn finish(
         headers_omitted,
         final_url: target.url().to_string(),
         redirects,
-        peer,
+        peer: connection.peer(),
         content_length: declared_length(&parts.headers, &incoming),
         undecoded,
     };
-    let context = (deadline, target.authority());
-    Streaming { head, body: BodyStream::new(driver, incoming, inflater, context, limits) }
+    let context = (patience, target.authority());
+    let body = BodyStream::new((connection, home), incoming, inflater, context, limits);
+    Streaming { head, body }
 }
 
 /// The length that the peer declares; of the body that GET would have, in an answer to HEAD.

@@ -15,6 +15,7 @@ use tokio_rustls::rustls::ClientConfig;
 use crate::error::{HttpError, Phase};
 use crate::limits::{Limits, MAX_CONNECT_ATTEMPTS};
 use crate::policy::AddressPolicy;
+use crate::prompt::Prompt;
 use crate::resolve::{Resolve, resolve_checked};
 use crate::rule::{Denied, Rule};
 use crate::tls;
@@ -72,6 +73,30 @@ impl Deadline {
     }
 }
 
+/// How long a peer's bytes are awaited: until the end of the whole request, and no longer than one silence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) deadline: Deadline,
+    pub(crate) idle: Option<Duration>,
+}
+
+impl Patience {
+    /// Runs `work`, which ends when bytes come.
+    pub(crate) async fn bound<T>(
+        self,
+        phase: Phase,
+        host: &str,
+        work: impl Future<Output = T>,
+    ) -> Result<T, HttpError> {
+        let silence = self.idle.map(Deadline::after).filter(|own| own.at < self.deadline.at);
+        let Some(silence) = silence else {
+            return self.deadline.bound(phase, host, work).await;
+        };
+        let idle = |_| HttpError::Idle { phase, host: host.to_owned(), after: silence.total };
+        timeout_at(silence.at, work).await.map_err(idle)
+    }
+}
+
 impl Dialer<'_> {
     /// A connection to `target` and the address at its other end.
     pub(crate) async fn dial(
@@ -85,6 +110,7 @@ impl Dialer<'_> {
 
         let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
         let (stream, peer) = first_that_answers(&addresses, limit, &host).await?;
+        let stream = Prompt::new(stream);
         if !target.is_https() {
             return Ok((Box::new(stream), peer));
         }

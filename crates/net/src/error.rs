@@ -72,6 +72,16 @@ pub enum HttpError {
         /// The limit that was reached.
         after: Duration,
     },
+    /// The peer was silent for as long as [`Limits::idle`](crate::Limits::idle) allows.
+    #[error("nothing came for {} ms while {phase} ({host})", after.as_millis())]
+    Idle {
+        /// What was running: [`Phase::Response`] or [`Phase::Body`].
+        phase: Phase,
+        /// The host.
+        host: String,
+        /// The limit that was reached.
+        after: Duration,
+    },
     /// The peer does not speak HTTP/1.1 correctly or closed the connection early.
     #[error("http with {host} failed: {detail}")]
     Protocol {

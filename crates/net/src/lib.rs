@@ -7,15 +7,17 @@
 //! # Invariants
 //! - A URL is parsed once. What is judged is what is resolved, connected to, named in TLS and in the `Host` header.
 //! - A hop resolves once, and connects only to an address of that one checked answer; the peer is compared again after
-//!   connecting. One refused address refuses the whole name.
+//!   connecting. One refused address refuses the whole name. A client that keeps connections (by request only, for
+//!   configured endpoints) uses one again only for the origin for which its address was checked, under the same policy.
 //! - Every redirect is a new hop through all of it; credentials and bodies never reach another origin.
 //! - Everything read is bounded: head, wire bytes, inflated bytes, hops, time. Memory follows the bounds, not the peer.
 //! - Every function of hostile text is total: it returns a value or a typed refusal with a stable rule id.
-//! - No task outlives a call: dropping a future or a [`BodyStream`] closes its connection.
+//! - No task outlives a call: dropping a future or an unread [`BodyStream`] closes its connection.
 //!
 //! # Absent on purpose
-//! Connection pools (a pooled connection would outlive the check of its address), proxies from the environment (they
-//! would resolve for us), cookies, HTTP/2, automatic retries, authentication schemes, and wildcard allow entries.
+//! Connection pools for the URLs of tools (a pooled connection would outlive the check of its address), proxies from the
+//! environment (they would resolve for us), cookies, HTTP/2, automatic retries, authentication schemes, and wildcard
+//! allow entries.
 
 mod body;
 mod check;
@@ -27,6 +29,8 @@ mod limits;
 mod message;
 mod names;
 mod policy;
+mod pool;
+mod prompt;
 mod redirect;
 mod resolve;
 mod rule;

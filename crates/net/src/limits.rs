@@ -19,6 +19,12 @@ pub const MAX_REDIRECTS: usize = 5;
 /// Most redirects that can be asked for: sandbox research §4.2 (6).
 pub const REDIRECT_CEILING: usize = 10;
 
+/// Idle connections that a client with keep-alive holds for one origin: as many parallel requests as one conversation makes.
+pub(crate) const IDLE_CONNECTIONS_PER_ORIGIN: usize = 4;
+/// Idle connections that a client with keep-alive holds altogether.
+pub(crate) const IDLE_CONNECTIONS: usize = 32;
+/// How long an idle connection is held; common servers close theirs after 60 to 75 seconds.
+pub(crate) const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
 /// Headers in a response before it is refused rather than shortened; a browser accepts about as many.
 pub(crate) const HARD_MAX_HEADERS: usize = 256;
 /// Bytes of a response head before it is refused rather than shortened.
@@ -33,6 +39,9 @@ pub(crate) const MAX_CONNECT_ATTEMPTS: usize = 4;
 pub struct Limits {
     /// From the start to the last body byte, all hops together. For an endless stream choose a large value.
     pub total: Duration,
+    /// Longest silence of the peer while its response head or the next piece of its body is awaited; none = only
+    /// [`Limits::total`] bounds it. For event streams, whose whole length nobody knows.
+    pub idle: Option<Duration>,
     /// Look-up of one hop, and connection plus TLS of one hop.
     pub connect: Duration,
     /// Body bytes from the wire; the body is cut there.
@@ -51,6 +60,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             total: TOTAL_TIMEOUT,
+            idle: None,
             connect: CONNECT_TIMEOUT,
             max_wire_bytes: MAX_WIRE_BYTES,
             max_inflated_bytes: MAX_INFLATED_BYTES,

@@ -70,6 +70,14 @@ impl Request {
         Self::new(Method::GET, url)
     }
 
+    /// Whether its headers can be sent, without sending anything; for headers that come from a configuration.
+    ///
+    /// # Errors
+    /// [`HttpError::BadRequest`] names the header, never its value.
+    pub fn check_headers(&self) -> Result<(), HttpError> {
+        self.header_map().map(drop)
+    }
+
     /// The headers as they will be sent.
     pub(crate) fn header_map(&self) -> Result<HeaderMap, HttpError> {
         let mut map = HeaderMap::with_capacity(self.headers.len() + 6);

@@ -167,6 +167,17 @@ pub(crate) fn replay_object(text: &str) -> Value {
     }
 }
 
+/// A call's arguments for a request to another model: an object, the model's own words where they are one.
+pub(crate) fn args_object(args: &RawArgs) -> Value {
+    match args {
+        RawArgs::Text(text) => replay_object(text),
+        RawArgs::Value(value) if value.is_object() => value.clone(),
+        RawArgs::Value(value) => json!({"INVALID_JSON": value.to_string()}),
+        // What the model wrote is not known here; the result tells it that the call was cut.
+        RawArgs::Broken(_) => Value::Object(Map::new()),
+    }
+}
+
 /// The first of these members that is there and not null.
 pub(crate) fn field<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
     names.iter().filter_map(|name| value.get(name)).find(|v| !v.is_null())
@@ -175,6 +186,11 @@ pub(crate) fn field<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
 /// A member as text; `None` when it is missing, empty or no text.
 pub(crate) fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// A member as a count of tokens.
+pub(crate) fn count(value: &Value, name: &str) -> Option<u64> {
+    value.get(name).and_then(Value::as_u64)
 }
 
 /// A copy of a member that is there and not null.

@@ -186,6 +186,12 @@ pub trait Model: Send + Sync {
     /// What is known of it.
     fn info(&self) -> &ModelInfo;
 
+    /// The format in which its tools are declared and its results are written: that of [`ModelInfo::format`], or [`Format::Text`] once it is
+    /// known that the model takes no tools. Ask before every round; a model learns it by [`FailureKind::NoTools`].
+    fn tool_format(&self) -> Format {
+        self.info().format
+    }
+
     /// Asks it. Retries of the request happen inside; no tool is ever run here.
     fn ask<'a>(
         &'a self,

@@ -1,5 +1,6 @@
 //! Tool names on the wire: what a provider takes, and the way back.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use toolcrib_core::canonical;
@@ -69,7 +70,13 @@ fn max_length(format: Format) -> usize {
     if format == Format::Anthropic { 128 } else { 64 }
 }
 
-fn is_valid(format: Format, name: &str) -> bool {
+/// A name for one tool alone, without a map: what fits stays, anything else is mangled as [`NameMap::new`] does.
+pub(crate) fn wire_name(format: Format, name: &str) -> Cow<'_, str> {
+    if is_valid(format, name) { name.into() } else { mangle(format, name, 8).into() }
+}
+
+/// Whether the provider takes this name of a tool.
+pub(crate) fn is_valid(format: Format, name: &str) -> bool {
     let first_fits = format != Format::Gemini
         || name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     !name.is_empty()

@@ -77,6 +77,21 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
     Err(why_not(format, &doc, text))
 }
 
+/// Reads the answer of a model without function calling: its text, which came in the wire format `format`, holds the calls. What the
+/// envelope says of usage, reasoning and how the answer ended stands.
+pub(crate) fn parse_with_text_tools(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
+    let envelope = match format {
+        Format::OpenAiChat => {
+            let text = check_text(format, body)?;
+            let doc = read(format, text)?;
+            // Whatever keeps it from being an answer is told as it is of any other.
+            openai_chat::parse_untagged(&doc).map_or_else(|| parse(format, body), Ok)?
+        }
+        _ => parse(format, body)?,
+    };
+    Ok(text::from_envelope(envelope))
+}
+
 /// Why no turn could be made of a body that is JSON or a stream.
 fn why_not(format: Format, doc: &Doc, text: &str) -> ParseError {
     let found = detect::of_answer(doc).or_else(|| detect::of_text(text));

@@ -40,14 +40,7 @@ const NO_ANSWER: &str = "This call was not run. Send it again if it is still nee
 /// pictures go where the format shows them, else a line names them. Two calls with one id get two results with that id, in order.
 #[must_use]
 pub fn reply(turn: &Turn, replies: &[Reply<'_>]) -> Vec<Value> {
-    let mut answers: Vec<Option<Answered<'_>>> = vec![None; turn.calls.len()];
-    for reply in replies {
-        if let Some(slot) = answers.get_mut(reply.call) {
-            slot.get_or_insert(reply.answer);
-        }
-    }
-    let answers: Vec<Answered<'_>> =
-        answers.into_iter().map(|a| a.unwrap_or(Answered::NotRun(NO_ANSWER))).collect();
+    let answers = in_order(turn, replies);
     if answers.is_empty() {
         return Vec::new();
     }
@@ -58,4 +51,20 @@ pub fn reply(turn: &Turn, replies: &[Reply<'_>]) -> Vec<Value> {
         Format::Gemini => gemini::reply(turn, &answers),
         Format::Text => text::reply(turn, &answers),
     }
+}
+
+/// The same for Ollama's own `/api/chat`, which wants the tool's name in every result and shows pictures in it.
+pub(crate) fn native_reply(turn: &Turn, replies: &[Reply<'_>]) -> Vec<Value> {
+    openai_chat::native_reply(turn, &in_order(turn, replies))
+}
+
+/// One answer per call, in the order of the calls.
+fn in_order<'a>(turn: &Turn, replies: &[Reply<'a>]) -> Vec<Answered<'a>> {
+    let mut answers: Vec<Option<Answered<'a>>> = vec![None; turn.calls.len()];
+    for reply in replies {
+        if let Some(slot) = answers.get_mut(reply.call) {
+            slot.get_or_insert(reply.answer);
+        }
+    }
+    answers.into_iter().map(|a| a.unwrap_or(Answered::NotRun(NO_ANSWER))).collect()
 }

@@ -1,5 +1,7 @@
 //! What every format's results have in common: the wire form, its bounds, and pictures beside it.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -52,22 +54,30 @@ pub(crate) fn limits(format: Format) -> Limits {
     Limits { result_chars, media_bytes, media_total, media_types }
 }
 
-/// The result as JSON text of at most `limit` characters.
+/// The result as JSON text of at most `limit` characters. What fits, as nearly everything does, is written once and copied never.
 pub(crate) fn text(answer: &Answered<'_>, limit: usize) -> String {
-    bounded(object(answer), limit).to_string()
+    let wire = object(answer);
+    let text = wire.to_string();
+    if fits(&text, limit) { text } else { bounded(wire.into_owned(), limit).to_string() }
 }
 
 /// The result as a JSON object of at most `limit` characters.
 pub(crate) fn bounded_object(answer: &Answered<'_>, limit: usize) -> Value {
-    bounded(object(answer), limit)
+    let wire = object(answer).into_owned();
+    if fits(&wire.to_string(), limit) { wire } else { bounded(wire, limit) }
 }
 
-fn object(answer: &Answered<'_>) -> Value {
+/// Whether a text has at most `limit` characters; few bytes are few characters.
+fn fits(text: &str, limit: usize) -> bool {
+    text.len() <= limit || text.chars().count() <= limit
+}
+
+fn object<'a>(answer: &Answered<'a>) -> Cow<'a, Value> {
     match answer {
-        Answered::Outcome(outcome) => outcome.to_wire(),
-        Answered::Kept(answer) => answer.wire.clone(),
-        Answered::Suspended(text) => json!({"status": "suspended", "message": text}),
-        Answered::NotRun(text) => json!({"status": "not_run", "message": text}),
+        Answered::Outcome(outcome) => Cow::Owned(outcome.to_wire()),
+        Answered::Kept(answer) => Cow::Borrowed(&answer.wire),
+        Answered::Suspended(text) => Cow::Owned(json!({"status": "suspended", "message": text})),
+        Answered::NotRun(text) => Cow::Owned(json!({"status": "not_run", "message": text})),
     }
 }
 
@@ -145,16 +155,32 @@ impl Media<'_> {
 
 /// Every picture and sound of a result, and whether the format takes it.
 pub(crate) fn media<'a>(answer: &Answered<'a>, format: Format) -> Vec<Media<'a>> {
-    let limits = limits(format);
     let blocks = match answer {
         Answered::Outcome(outcome) => outcome.result.as_ref().map_or(&[][..], |r| &r.media),
         Answered::Kept(answer) => &answer.media,
         Answered::Suspended(_) | Answered::NotRun(_) => &[],
     };
+    let blobs = blocks.iter().filter_map(|block| match block {
+        Block::Image(blob) | Block::Audio(blob) => Some(blob),
+        _ => None,
+    });
+    judged(blobs, format)
+}
+
+/// The pictures of a user message, and whether the format, and the model, take them.
+pub(crate) fn pictures(blobs: &[Blob], format: Format, takes_images: bool) -> Vec<Media<'_>> {
+    let mut all = judged(blobs.iter(), format);
+    for media in &mut all {
+        media.fits &= takes_images && media.is_image();
+    }
+    all
+}
+
+fn judged<'a>(blobs: impl Iterator<Item = &'a Blob>, format: Format) -> Vec<Media<'a>> {
+    let limits = limits(format);
     let mut left = limits.media_total;
     let mut all = Vec::new();
-    for block in blocks {
-        let (Block::Image(blob) | Block::Audio(blob)) = block else { continue };
+    for blob in blobs {
         let size = blob.data.len();
         let fits = size <= limits.media_bytes.min(left)
             && size > 0

@@ -6,8 +6,10 @@
 
 mod approver;
 mod clock;
+pub mod conformance;
 mod recorder;
 mod tool;
+pub mod traffic;
 
 pub use approver::ScriptedApprover;
 pub use clock::FakeClock;

@@ -8,6 +8,7 @@
 
 mod bodies;
 mod failure_classes;
+mod folder;
 mod provider_edges;
 mod regressions;
 mod row;
@@ -16,5 +17,8 @@ mod seed_001;
 mod seed_002;
 mod seed_003;
 mod seed_004;
+mod traffic_cuts;
+mod traffic_files;
+mod traffic_loop;
 mod web;
 mod world;

@@ -4,6 +4,8 @@ mod args;
 mod completions;
 mod exec;
 mod net;
+mod resume;
+mod run;
 mod sanitize;
 mod spec;
 mod tool;
@@ -18,6 +20,8 @@ use crate::output::{self, Failure};
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let json = cli.json;
     match cli.command {
+        Command::Run(command) => run::run(&command, json),
+        Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
         Command::Tool(Tool::List(world)) => tool::list(&world, json),
         Command::Tool(Tool::Show { name, world }) => tool::show(&name, &world, json),

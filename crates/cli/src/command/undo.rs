@@ -5,7 +5,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use toolcrib_app::Preset;
 
 use crate::cli::{Undo, World};
 use crate::output::{self, Failure};
@@ -13,7 +12,7 @@ use crate::world;
 
 pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
     let world =
-        World { root: command.root.clone(), policy: Preset::default(), allow_net: Vec::new() };
+        World { root: command.root.clone(), ..World::default() };
     let toolcrib = world::block_on(world::build(&world))?;
     let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
     if command.list {

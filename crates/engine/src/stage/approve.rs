@@ -52,6 +52,9 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     let request = question(flight, open)?;
     store(flight, &request).await?;
     flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
+    if let Some(watch) = &flight.scope.watch {
+        watch.asked(&request);
+    }
     let mut elsewhere = flight.engine().waiting.enter(request.id);
     flight.question = Some(request.id);
     let wait = flight.engine().settings.approval_timeout;
@@ -229,6 +232,9 @@ fn apply(flight: &mut InFlight, resumed: Resumed) -> Step {
         event.approval = Some(resumed.request.id);
         event.decided_by = Some(resumed.record.decided_by.clone());
     });
+    if let Some(watch) = &flight.scope.watch {
+        watch.decided(&resumed.request, &resumed.record);
+    }
     match &resumed.record.decision {
         Decision::Edit { .. } => Err(Stop::Again(Box::new(resumed))),
         _ => verdict(flight, &resumed),

@@ -75,12 +75,13 @@ fn judge(flight: &InFlight) -> Result<Judged, Stop> {
         ruled: ruled.is_some(),
         innate: !tool.remote && tool.spec().tier == Tier::Innate,
     };
-    match engine.settings.preset.judge(&proposal, owner) {
+    let preset = engine.preset_of(&flight.scope.context.agent);
+    match preset.judge(&proposal, owner) {
         Vote::Deny { error_type, reason } => return Ok(Judged::Denied { error_type, reason }),
         Vote::Ask { kind, reason } => asks.push(AskReason { kind, text: reason }),
         Vote::Allow { .. } | Vote::Abstain => {}
     }
-    if engine.settings.preset == Preset::Locked && !asks.is_empty() {
+    if preset == Preset::Locked && !asks.is_empty() {
         let reason = format!(
             "{} is not allowed: nothing asks while tools are locked. Do not retry it.",
             flight.operation()

@@ -29,17 +29,17 @@ impl MemoryApprovals {
 impl ApprovalStore for MemoryApprovals {
     fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>> {
         let mut rows = self.lock();
+        let id = waiting.request.id;
+        if rows.contains_key(&id) {
+            return Box::pin(ready(Err(StoreError::Conflict(id.to_string()))));
+        }
         if rows.len() >= KEPT
             && let Some(oldest) = rows.iter().find(|(_, (_, d))| d.is_some()).map(|(id, _)| *id)
         {
             rows.remove(&oldest);
         }
-        let id = waiting.request.id;
-        let result = match rows.insert(id, (waiting, None)) {
-            None => Ok(()),
-            Some(_) => Err(StoreError::Conflict(id.to_string())),
-        };
-        Box::pin(ready(result))
+        rows.insert(id, (waiting, None));
+        Box::pin(ready(Ok(())))
     }
 
     fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<Question>, StoreError>> {

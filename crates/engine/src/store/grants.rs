@@ -20,7 +20,11 @@ impl MemoryGrants {
 
 impl GrantStore for MemoryGrants {
     fn add(&self, grant: Grant) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.lock().push(grant);
+        let mut grants = self.lock();
+        if grants.iter().any(|there| there.id == grant.id) {
+            return Box::pin(ready(Err(StoreError::Conflict(grant.id.to_string()))));
+        }
+        grants.push(grant);
         Box::pin(ready(Ok(())))
     }
 

@@ -8,6 +8,7 @@
 mod approvals;
 mod batches;
 mod budgets;
+mod conformance;
 mod hooks;
 mod invariants;
 mod load;

@@ -53,6 +53,40 @@ async fn broken_definitions_are_refused_in_clear_words() {
 }
 
 #[tokio::test]
+async fn a_broken_tool_of_a_remote_source_is_a_row_and_the_others_work() {
+    let engine = engine(Engine::builder(), &[&tool("first")]).await;
+    let bad = Arc::new(ScriptedTool::new("bad").takes(json!({"type": "array"})));
+    let tools = [&bad, &tool("good"), &tool("good"), &tool("first")];
+    let source = source_of("far", &tools).remote();
+    assert_eq!(engine.catalog().attach(&source).await.unwrap(), 4);
+    let rows: Vec<(String, String)> = engine
+        .catalog()
+        .infos()
+        .into_iter()
+        .filter_map(|info| match info.status {
+            Status::Error { reason } => Some((info.id.to_string(), reason)),
+            _ => None,
+        })
+        .collect();
+    for ((name, reason), (row, words)) in rows.iter().zip([
+        ("bad", "type \"object\""),
+        ("far__good", "\"far\" already has"),
+        ("far__first", "\"test\" already has"),
+    ]) {
+        assert!(name == row && reason.contains(words), "{name}: {reason}");
+    }
+    assert_eq!(rows.len(), 3);
+    for (name, outcome) in [("first", OutcomeKind::Succeeded), ("good", OutcomeKind::Succeeded)] {
+        assert_eq!(call(&engine, name, json!({})).await.kind, outcome, "{name}");
+    }
+    let outcome = call(&engine, "bad", json!({})).await;
+    let (_, kind, text) = failure(&outcome);
+    assert_eq!(kind, ErrorType::ToolNotAvailable);
+    assert!(text.contains("broken: input schema"), "{text}");
+    assert_eq!(bad.runs(), 0);
+}
+
+#[tokio::test]
 async fn sources_load_and_unload_and_several_engines_stand_side_by_side() {
     let a = engine(Engine::builder(), &[&tool("one")]).await;
     let b = engine(Engine::builder(), &[]).await;

@@ -2,5 +2,6 @@
 
 mod bypass;
 mod client;
+mod keep_alive;
 mod server;
 mod tls;

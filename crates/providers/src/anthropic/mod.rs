@@ -4,6 +4,7 @@ mod declare;
 mod parse;
 mod reply;
 mod stream;
+mod usage;
 
 pub(crate) use declare::{MAX_STRICT_TOOLS, read_tool, tool};
 pub(crate) use parse::parse;

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::stream;
+use super::usage::Counters;
 use crate::calls::{Added, CUT, Calls, End, Ids, broken, clone_of, replay_object, text_of};
 use crate::format::Format;
 use crate::parse::{Chunk, Doc};
@@ -29,6 +30,7 @@ pub(super) struct Answer {
     /// What ended the answer early, if anything did.
     pub(super) failure: Option<Stop>,
     pub(super) whole: bool,
+    pub(super) counters: Counters,
     pub(super) notes: Vec<String>,
 }
 
@@ -62,8 +64,11 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     if value.is_array() && blocks.is_empty() {
         return None;
     }
+    let mut counters = Counters::default();
+    counters.add(value.get("usage"));
     Some(Answer {
         blocks,
+        counters,
         stop_reason: text_of(value, "stop_reason").map(str::to_owned),
         failure: None,
         whole: true,
@@ -87,7 +92,7 @@ fn block(value: Value, raw: &str) -> Block {
 }
 
 fn turn(answer: Answer) -> Turn {
-    let Answer { blocks, stop_reason, failure, whole, mut notes } = answer;
+    let Answer { blocks, stop_reason, failure, whole, counters, mut notes } = answer;
     let end = match stop_reason.as_deref() {
         _ if !whole => End::Broken,
         Some("max_tokens" | "model_context_window_exceeded" | "refusal") => End::Cut,
@@ -99,6 +104,7 @@ fn turn(answer: Answer) -> Turn {
     let mut ids = Ids::new(used.iter().map(Option::as_deref));
     let mut calls = Calls::default();
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
+    let mut reasoning = String::new();
     let count = blocks.len();
     for (i, mut block) in blocks.into_iter().enumerate() {
         match text_of(&block.value, "type") {
@@ -110,6 +116,9 @@ fn turn(answer: Answer) -> Turn {
                 put_back(&mut block, &id);
             }
             Some("text") => text.push_str(text_of(&block.value, "text").unwrap_or_default()),
+            Some("thinking") => {
+                reasoning.push_str(text_of(&block.value, "thinking").unwrap_or_default());
+            }
             Some(kind @ ("server_tool_use" | "mcp_tool_use")) => hosted.push(HostedCall {
                 id: text_of(&block.value, "id").map(str::to_owned),
                 kind: kind.to_owned(),
@@ -125,8 +134,8 @@ fn turn(answer: Answer) -> Turn {
     notes.extend(ids.note());
     notes.append(&mut calls.notes);
     Turn {
-        reasoning: String::new(),
-        usage: None,
+        reasoning,
+        usage: counters.usage(),
         format: Format::Anthropic,
         stop: failure.unwrap_or_else(|| stop(stop_reason.as_deref(), !calls.list.is_empty())),
         calls: calls.list,

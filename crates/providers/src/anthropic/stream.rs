@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::parse::{Answer, Block};
+use super::usage::Counters;
 use crate::calls::text_of;
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
@@ -19,6 +20,7 @@ struct Assembler {
     /// A piece that belongs nowhere: something was lost or came out of order.
     stray: bool,
     failure: Option<Stop>,
+    counters: Counters,
     notes: Vec<String>,
 }
 
@@ -43,6 +45,7 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
         stop_reason: state.stop_reason,
         failure: state.failure,
         whole,
+        counters: state.counters,
         notes: state.notes,
     })
 }
@@ -52,11 +55,15 @@ impl Assembler {
         let event = &chunk.value;
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
         match text_of(event, "type") {
-            Some("message_start") => self.begun = true,
+            Some("message_start") => {
+                self.begun = true;
+                self.counters.add(event.get("message").and_then(|m| m.get("usage")));
+            }
             Some("content_block_start") => self.start(index, event, chunk),
             Some("content_block_delta") => self.delta(index, event),
             Some("content_block_stop") => self.stop(index),
             Some("message_delta") => {
+                self.counters.add(event.get("usage"));
                 let reason = event.get("delta").and_then(|d| text_of(d, "stop_reason"));
                 if let Some(reason) = reason {
                     self.stop_reason = Some(reason.to_owned());

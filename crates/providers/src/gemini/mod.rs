@@ -3,7 +3,8 @@
 mod declare;
 mod parse;
 mod reply;
+mod usage;
 
 pub(crate) use declare::{read_tools, tool};
-pub(crate) use parse::parse;
+pub(crate) use parse::{call_key, hosted_key, parse};
 pub(crate) use reply::reply;

@@ -3,12 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::usage;
 use crate::calls::{Added, CUT, Calls, End, broken, field, replay_object, text_of};
 use crate::error::{ParseError, provider_error};
 use crate::format::Format;
 use crate::parse::{Chunk, Doc, Stream};
 use crate::raw::{self, Step};
-use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
 
 /// Text for the calls of an answer that Gemini itself calls malformed.
 const MALFORMED: &str = "The provider reported a malformed function call, so this call was not run. Send it again with arguments that fit the schema.";
@@ -29,6 +30,7 @@ struct Answer {
     failure: Option<Stop>,
     whole: bool,
     begun: bool,
+    usage: Usage,
     notes: Vec<String>,
 }
 
@@ -60,6 +62,7 @@ impl Answer {
 
     fn push(&mut self, chunk: &Chunk) {
         let value = &chunk.value;
+        usage::add(&mut self.usage, value);
         if let Some(candidates) = value.get("candidates").and_then(Value::as_array) {
             self.begun = true;
             if candidates.len() > 1 {
@@ -131,7 +134,9 @@ fn turn(answer: Answer) -> Turn {
         None | Some("STOP" | "FINISH_REASON_UNSPECIFIED") => End::Whole,
         Some(_) => End::Cut,
     };
+    let usage = (answer.usage != Usage::default()).then_some(answer.usage);
     let mut notes = answer.notes;
+    let mut reasoning = String::new();
     let mut calls = Calls::default();
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let count = answer.parts.len();
@@ -147,8 +152,10 @@ fn turn(answer: Answer) -> Turn {
             put_back(&mut value, key, &args);
         } else if let Some(call) = hosted_call(&value) {
             hosted.push(call);
-        } else if value.get("thought") != Some(&Value::Bool(true)) {
-            text.push_str(text_of(&value, "text").unwrap_or_default());
+        } else {
+            let is_thought = value.get("thought") == Some(&Value::Bool(true));
+            let into = if is_thought { &mut reasoning } else { &mut text };
+            into.push_str(text_of(&value, "text").unwrap_or_default());
         }
         replay.push(value);
     }
@@ -167,8 +174,8 @@ fn turn(answer: Answer) -> Turn {
         (None, None) => stop(answer.finish.as_deref(), has_calls),
     };
     Turn {
-        reasoning: String::new(),
-        usage: None,
+        reasoning,
+        usage,
         format: Format::Gemini,
         calls: calls.list,
         hosted,
@@ -180,7 +187,8 @@ fn turn(answer: Answer) -> Turn {
     }
 }
 
-fn call_key(part: &Value) -> Option<&'static str> {
+/// The member that holds a part's call, in either spelling.
+pub(crate) fn call_key(part: &Value) -> Option<&'static str> {
     ["functionCall", "function_call"]
         .into_iter()
         .find(|key| part.get(key).is_some_and(Value::is_object))
@@ -224,10 +232,16 @@ fn put_back(part: &mut Value, key: &str, args: &str) {
     }
 }
 
-fn hosted_call(part: &Value) -> Option<HostedCall> {
-    let (kind, inner) = ["executableCode", "executable_code", "toolCall", "tool_call"]
+/// The member that holds a call which the provider runs itself.
+pub(crate) fn hosted_key(part: &Value) -> Option<&'static str> {
+    ["executableCode", "executable_code", "toolCall", "tool_call"]
         .into_iter()
-        .find_map(|key| Some((key, part.get(key)?)))?;
+        .find(|key| part.get(key).is_some())
+}
+
+fn hosted_call(part: &Value) -> Option<HostedCall> {
+    let kind = hosted_key(part)?;
+    let inner = part.get(kind)?;
     Some(HostedCall {
         id: text_of(inner, "id").map(str::to_owned),
         kind: kind.to_owned(),

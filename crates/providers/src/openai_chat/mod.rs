@@ -8,7 +8,9 @@ mod declare;
 mod parse;
 mod reply;
 mod stream;
+mod usage;
 
 pub(crate) use declare::{description_limit, read_tool, tool};
-pub(crate) use parse::parse;
-pub(crate) use reply::reply;
+pub(crate) use parse::{native_message, parse, parse_untagged};
+pub(crate) use reply::{native_reply, reply};
+pub(crate) use usage::reasoning;

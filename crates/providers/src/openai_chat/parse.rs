@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::stream;
+use super::usage::{reasoning, usage};
 use crate::calls::{
     Added, CUT, Calls, End, Ids, broken, field, replay_object, replay_text, text_of,
 };
@@ -11,7 +12,7 @@ use crate::format::Format;
 use crate::parse::{Chunk, Doc};
 use crate::raw::{self, Step};
 use crate::text;
-use crate::turn::{CallKind, Extra, ModelCall, Stop, Turn};
+use crate::turn::{CallKind, Extra, ModelCall, Stop, Turn, Usage};
 
 /// One entry of `tool_calls`, whole or assembled.
 #[derive(Debug, Clone)]
@@ -44,13 +45,23 @@ pub(super) struct Answer {
     pub(super) whole: bool,
     /// Ollama's native format: results are paired by name, ids are not made.
     pub(super) native: bool,
+    pub(super) usage: Option<Usage>,
     pub(super) notes: Vec<String>,
 }
 
 pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+    answer(doc).map(|answer| turn(answer, true))
+}
+
+/// The same for a model whose calls are text: nothing in its content is taken for a call here.
+pub(crate) fn parse_untagged(doc: &Doc) -> Option<Turn> {
+    answer(doc).map(|answer| turn(answer, false))
+}
+
+fn answer(doc: &Doc) -> Option<Answer> {
     match doc {
-        Doc::Whole(chunk) => whole(chunk).map(turn),
-        Doc::Stream(events) => stream::assemble(events).map(turn),
+        Doc::Whole(chunk) => whole(chunk),
+        Doc::Stream(events) => stream::assemble(events),
         Doc::Plain(_) => None,
     }
 }
@@ -78,11 +89,17 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     let parts = take_parts(&mut rest, raw);
     rest.entry("role").or_insert_with(|| "assistant".into());
     let finish = finish.map(str::to_owned);
-    Some(Answer { message: rest, parts, finish, failure: None, whole: true, native, notes })
+    let usage = usage(value);
+    // A stream of lines that was cut after its first one reads as one text.
+    let whole = !native || value.get("done") != Some(&Value::Bool(false));
+    if !whole {
+        notes.push("the stream ended before the answer was complete".to_owned());
+    }
+    Some(Answer { message: rest, parts, finish, failure: None, whole, native, usage, notes })
 }
 
 /// The message of Ollama's `/api/chat`; events of other formats have a `message` too, but also a `type`.
-pub(super) fn native_message(value: &Value) -> Option<&Value> {
+pub(crate) fn native_message(value: &Value) -> Option<&Value> {
     value.get("message").filter(|message| message.is_object() && value.get("type").is_none())
 }
 
@@ -145,10 +162,11 @@ pub(super) fn arguments(object: &Map<String, Value>, key: &str, raw: &str) -> (S
 }
 
 /// Judges the calls of an answer.
-fn turn(answer: Answer) -> Turn {
-    let Answer { mut message, mut parts, finish, failure, whole, native, mut notes } = answer;
+fn turn(answer: Answer, tagged: bool) -> Turn {
+    let Answer { mut message, mut parts, finish, failure, whole, native, usage, mut notes } =
+        answer;
     let mut text = content_text(&message);
-    if parts.is_empty() && whole && failure.is_none() {
+    if tagged && parts.is_empty() && whole && failure.is_none() {
         parts = tagged_parts(&mut message, &text, &mut notes);
         if !parts.is_empty() {
             text = text::without_calls(&text);
@@ -177,8 +195,8 @@ fn turn(answer: Answer) -> Turn {
     notes.append(&mut calls.notes);
     put_calls(&mut message, replay);
     Turn {
-        reasoning: String::new(),
-        usage: None,
+        reasoning: reasoning(&message),
+        usage,
         format: Format::OpenAiChat,
         stop: failure.unwrap_or_else(|| stop(finish.as_deref(), !calls.list.is_empty(), &message)),
         calls: calls.list,

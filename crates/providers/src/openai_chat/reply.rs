@@ -35,6 +35,26 @@ pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
     messages
 }
 
+/// Results for Ollama's own interface, whatever the calls look like: newer versions give ids, and all want the name.
+pub(crate) fn native_reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
+    let limit = wire::limits(Format::OpenAiChat).result_chars;
+    let message = |(call, answer): (&ModelCall, &Answered<'_>)| {
+        let mut media = wire::media(answer, Format::OpenAiChat);
+        media.iter_mut().for_each(|m| m.fits &= m.is_image());
+        let images: Vec<Value> =
+            media.iter().filter(|m| m.fits).map(|m| m.base64().into()).collect();
+        let id = call.provider_id.clone();
+        wire::members([
+            ("role", "tool".into()),
+            ("tool_name", call.name.as_str().into()),
+            ("tool_call_id", id.map_or(Value::Null, Value::String)),
+            ("content", wire::text_with_notes(answer, &media, limit).into()),
+            ("images", if images.is_empty() { Value::Null } else { images.into() }),
+        ])
+    };
+    turn.calls.iter().zip(answers).map(message).collect()
+}
+
 /// Only Ollama's native calls have no id and are no legacy call.
 fn is_native(call: &ModelCall) -> bool {
     call.provider_id.is_none() && call.extra.kind == CallKind::Function

@@ -4,11 +4,12 @@
 use serde_json::{Map, Value};
 
 use super::parse::{Answer, Part, arguments, native_message, part};
+use super::usage::usage;
 use crate::calls::{field, text_of};
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
 use crate::raw::{self, Step};
-use crate::turn::{CallKind, Stop};
+use crate::turn::{CallKind, Stop, Usage};
 
 #[derive(Default)]
 struct Assembler {
@@ -19,6 +20,7 @@ struct Assembler {
     native: bool,
     begun: bool,
     done: bool,
+    usage: Option<Usage>,
     notes: Vec<String>,
 }
 
@@ -46,6 +48,7 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
         failure: state.failure,
         whole,
         native: state.native,
+        usage: state.usage,
         notes: state.notes,
     })
 }
@@ -53,6 +56,8 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
 impl Assembler {
     fn push(&mut self, chunk: &Chunk) {
         let value = &chunk.value;
+        // Some servers count along in every chunk.
+        self.usage = usage(value).or(self.usage);
         if let Some(choices) = value.get("choices").and_then(Value::as_array) {
             self.begun = true;
             // The last chunk with the usage has no choice.
@@ -109,6 +114,9 @@ impl Assembler {
         match (self.message.get_mut(key), value) {
             (Some(Value::String(_)), _) if key == "role" => {}
             (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
+            (Some(Value::Array(items)), Value::Array(more)) if key == "reasoning_details" => {
+                more.iter().for_each(|detail| add_detail(items, detail));
+            }
             (Some(Value::Array(items)), Value::Array(more)) => items.extend(more.iter().cloned()),
             (Some(_), _) => {}
             (None, value) => {
@@ -199,4 +207,30 @@ fn extend(old: &mut Part, new: Part) -> bool {
     }
     old.args.push_str(&new.args);
     false
+}
+
+/// Joins the pieces of one block of reasoning: the server wants its blocks back whole (OpenRouter).
+fn add_detail(details: &mut Vec<Value>, new: &Value) {
+    let same = |old: &Value| {
+        ["type", "index"].iter().all(|key| old.get(key) == new.get(key))
+            && new.get("index").is_some()
+    };
+    let last = details.last_mut().filter(|last| same(last)).and_then(Value::as_object_mut);
+    let (Some(old), Some(new_members)) = (last, new.as_object()) else {
+        details.push(new.clone());
+        return;
+    };
+    for (key, value) in new_members {
+        match (old.get_mut(key), value) {
+            (Some(Value::String(text)), Value::String(more))
+                if matches!(key.as_str(), "text" | "summary" | "data") =>
+            {
+                text.push_str(more);
+            }
+            (None | Some(Value::Null), _) => {
+                old.insert(key.clone(), value.clone());
+            }
+            _ => {}
+        }
+    }
 }

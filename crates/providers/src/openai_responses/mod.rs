@@ -7,7 +7,9 @@ mod declare;
 mod parse;
 mod reply;
 mod stream;
+mod usage;
 
 pub(crate) use declare::{read_tool, tool};
-pub(crate) use parse::parse;
+pub(crate) use parse::{call_kind, is_hosted, message_text, parse};
 pub(crate) use reply::reply;
+pub(crate) use usage::reasoning_text;

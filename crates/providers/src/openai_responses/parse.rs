@@ -4,11 +4,12 @@
 use serde_json::{Map, Value, json};
 
 use super::stream;
+use super::usage::{reasoning_text, usage};
 use crate::calls::{Added, CUT, Calls, End, Ids, broken, clone_of, field, replay_text, text_of};
 use crate::format::Format;
 use crate::parse::{Chunk, Doc};
 use crate::raw::{self, Step};
-use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
 
 /// One output item.
 #[derive(Debug, Clone)]
@@ -26,6 +27,7 @@ pub(super) struct Answer {
     pub(super) end: End,
     /// Why it stopped, unless the calls say it.
     pub(super) stop: Option<Stop>,
+    pub(super) usage: Option<Usage>,
     pub(super) notes: Vec<String>,
 }
 
@@ -42,11 +44,11 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     if let Value::Array(items) = value {
         let fits = !items.is_empty() && items.iter().all(is_output_item);
         let items = fits.then(|| items_of(items, &chunk.text))?;
-        return Some(Answer { items, end: End::Whole, stop: None, notes: Vec::new() });
+        return Some(bare(items));
     }
     if is_output_item(value) && value.get("output").is_none() {
         let items = vec![Item { value: value.clone(), raw: chunk.text.clone(), done: true }];
-        return Some(Answer { items, end: End::Whole, stop: None, notes: Vec::new() });
+        return Some(bare(items));
     }
     let output = value.get("output")?.as_array()?;
     if output.is_empty() && text_of(value, "status") == Some("failed") {
@@ -54,7 +56,11 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     }
     let raw = raw::member(&chunk.text, "output").unwrap_or_default();
     let (end, stop, notes) = status(value);
-    Some(Answer { items: items_of(output, raw), end, stop, notes })
+    Some(Answer { items: items_of(output, raw), end, stop, usage: usage(value), notes })
+}
+
+fn bare(items: Vec<Item>) -> Answer {
+    Answer { items, end: End::Whole, stop: None, usage: None, notes: Vec::new() }
 }
 
 pub(super) fn items_of(items: &[Value], raw: &str) -> Vec<Item> {
@@ -107,7 +113,8 @@ pub(super) fn status(response: &Value) -> (End, Option<Stop>, Vec<String>) {
 }
 
 fn turn(answer: Answer) -> Turn {
-    let Answer { items, end, stop, mut notes } = answer;
+    let Answer { items, end, stop, usage, mut notes } = answer;
+    let mut reasoning: Vec<String> = Vec::new();
     let mut ids = Ids::new(items.iter().map(|item| text_of(&item.value, "call_id")));
     let last = items.iter().rposition(|item| call_kind(&item.value).is_some());
     let mut calls = Calls::default();
@@ -129,14 +136,17 @@ fn turn(answer: Answer) -> Turn {
             hosted.push(call);
         }
         text.push_str(&message_text(&item.value));
+        if text_of(&item.value, "type") == Some("reasoning") {
+            reasoning.extend(Some(reasoning_text(&item.value)).filter(|t| !t.is_empty()));
+        }
         replay.push(without_nulls(item.value));
     }
     notes.extend(ids.note());
     notes.append(&mut calls.notes);
     let by_calls = if calls.list.is_empty() { Stop::End } else { Stop::Calls };
     Turn {
-        reasoning: String::new(),
-        usage: None,
+        reasoning: reasoning.join("\n\n"),
+        usage,
         format: Format::OpenAiResponses,
         stop: stop.unwrap_or(by_calls),
         calls: calls.list,
@@ -148,7 +158,8 @@ fn turn(answer: Answer) -> Turn {
     }
 }
 
-fn call_kind(item: &Value) -> Option<CallKind> {
+/// The kind of an item that is a call to run here.
+pub(crate) fn call_kind(item: &Value) -> Option<CallKind> {
     match text_of(item, "type")? {
         "function_call" => Some(CallKind::Function),
         "custom_tool_call" => Some(CallKind::Custom),
@@ -225,11 +236,13 @@ fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &Calls) {
     }
 }
 
+/// Whether an item that is no call to run here is one that the provider runs.
+pub(crate) fn is_hosted(kind: &str) -> bool {
+    kind.ends_with("_call") || kind == "mcp_approval_request"
+}
+
 fn hosted_call(item: &Value) -> Option<HostedCall> {
-    let kind = text_of(item, "type")?;
-    if !kind.ends_with("_call") && kind != "mcp_approval_request" {
-        return None;
-    }
+    let kind = text_of(item, "type").filter(|kind| is_hosted(kind))?;
     Some(HostedCall {
         id: text_of(item, "id").or_else(|| text_of(item, "call_id")).map(str::to_owned),
         kind: kind.to_owned(),
@@ -238,7 +251,8 @@ fn hosted_call(item: &Value) -> Option<HostedCall> {
     })
 }
 
-fn message_text(item: &Value) -> String {
+/// The text of a message item.
+pub(crate) fn message_text(item: &Value) -> String {
     if text_of(item, "type") != Some("message") {
         return String::new();
     }

@@ -59,7 +59,7 @@ pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
 }
 
 fn succeeded(answer: &Answered<'_>) -> bool {
-    !wire::is_error(answer) && matches!(answer, Answered::Outcome(_))
+    !wire::is_error(answer) && matches!(answer, Answered::Outcome(_) | Answered::Kept(_))
 }
 
 fn output(text: String, media: &[Media<'_>]) -> Value {
@@ -78,17 +78,18 @@ fn output(text: String, media: &[Media<'_>]) -> Value {
 
 /// The streams of a shell tool where its data have them, else the whole result as its output.
 fn shell(answer: &Answered<'_>, text: String) -> Value {
-    let outcome = match answer {
-        Answered::Outcome(outcome) => Some(outcome),
-        _ => None,
+    let (data, kind) = match answer {
+        Answered::Outcome(outcome) => {
+            let result = outcome.result.as_ref().ok();
+            (result.and_then(|result| result.structured.as_ref()), Some(outcome.kind))
+        }
+        Answered::Kept(kept) => (kept.wire.get("result"), kept.kind),
+        Answered::Suspended(_) | Answered::NotRun(_) => (None, None),
     };
-    let data = outcome
-        .and_then(|o| o.result.as_ref().ok())
-        .and_then(|result| result.structured.as_ref())
-        .filter(|data| data.get("stdout").is_some_and(Value::is_string));
+    let data = data.filter(|data| data.get("stdout").is_some_and(Value::is_string));
     let stream = |name: &str| data.and_then(|d| d.get(name)).and_then(Value::as_str);
     let code = data.and_then(|d| d.get("exit_code")).and_then(Value::as_i64);
-    let ended = match outcome.map(|o| o.kind) {
+    let ended = match kind {
         Some(OutcomeKind::TimedOut) => json!({"type": "timeout"}),
         _ => {
             let code = code.unwrap_or_else(|| i64::from(!succeeded(answer)));

@@ -6,11 +6,12 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::parse::{Answer, Item, items_of, status};
+use super::usage::usage;
 use crate::calls::{End, text_of};
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
 use crate::raw::{self, Step};
-use crate::turn::Stop;
+use crate::turn::{Stop, Usage};
 
 #[derive(Default)]
 struct Assembler {
@@ -24,6 +25,7 @@ struct Assembler {
     /// What the last event says; `None` = it has not come.
     ended: Option<(End, Option<Stop>)>,
     failed: Option<Stop>,
+    usage: Option<Usage>,
     notes: Vec<String>,
 }
 
@@ -47,7 +49,7 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
         }
     };
     let items = state.items.into_iter().map(|(_, item)| item).collect();
-    Some(Answer { items, end, stop, notes })
+    Some(Answer { items, end, stop, usage: state.usage, notes })
 }
 
 impl Assembler {
@@ -56,6 +58,7 @@ impl Assembler {
         let kind = text_of(event, "type").unwrap_or_default();
         let index = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         self.begun |= kind.starts_with("response.");
+        self.usage = event.get("response").and_then(usage).or(self.usage);
         if let Some(number) = event.get("sequence_number").and_then(Value::as_u64) {
             if !self.seen.insert(number) {
                 return;

@@ -17,7 +17,7 @@ use toolcrib_core::RawArgs;
 pub(crate) use declare::{import_tools, prompt, tool};
 pub(crate) use find::{Found, calls_in, tagged_calls, without_calls};
 
-use crate::calls::{UNFINISHED, broken};
+use crate::calls::{UNFINISHED, args_object, broken};
 use crate::format::Format;
 use crate::reply::Answered;
 use crate::turn::{Extra, ModelCall, Stop, Turn};
@@ -58,6 +58,56 @@ pub(crate) fn parse(text: &str) -> Turn {
         complete,
         notes,
     }
+}
+
+/// A turn whose text holds the calls, out of the turn that it came in.
+pub(crate) fn from_envelope(envelope: Turn) -> Turn {
+    let mut words = envelope.text;
+    let own = if calls_in(&words).is_empty() { envelope.calls } else { Vec::new() };
+    if !own.is_empty() {
+        // A model may call natively although nothing was declared so.
+        let args: Vec<Value> = own.iter().map(|call| args_object(&call.args)).collect();
+        words = in_words(&words, own.iter().map(|call| call.name.as_str()).zip(&args));
+    }
+    let mut turn = parse(&words);
+    for (call, own) in turn.calls.iter_mut().zip(own) {
+        call.args = own.args;
+    }
+    if !envelope.complete {
+        turn.calls.iter_mut().for_each(|call| call.args = broken(UNFINISHED));
+    }
+    let mut notes = envelope.notes;
+    notes.append(&mut turn.notes);
+    Turn {
+        stop: if turn.calls.is_empty() || envelope.stop == Stop::Length {
+            envelope.stop
+        } else {
+            Stop::Calls
+        },
+        hosted: envelope.hosted,
+        reasoning: envelope.reasoning,
+        usage: envelope.usage,
+        // A call that has no end is broken by itself; the answer around it is whole.
+        complete: envelope.complete,
+        notes,
+        ..turn
+    }
+}
+
+/// Text and calls as a model without function calling writes them.
+pub(crate) fn in_words<'a>(
+    text: &str,
+    calls: impl IntoIterator<Item = (&'a str, &'a Value)>,
+) -> String {
+    let mut words = text.trim().to_owned();
+    for (name, args) in calls {
+        if !words.is_empty() {
+            words.push('\n');
+        }
+        let call = json!({"name": name, "arguments": args});
+        words.push_str(&format!("<tool_call>\n{call}\n</tool_call>"));
+    }
+    words
 }
 
 /// One user message with every result. `<` is written `\u003c` inside the JSON, so no result can end its own element.

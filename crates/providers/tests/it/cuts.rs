@@ -64,3 +64,13 @@ fn a_stream_without_its_end_runs_nothing() {
         assert!(!turn.notes.is_empty());
     }
 }
+
+/// What is left of a stream of lines after a cut behind its first one is a whole JSON text.
+#[test]
+fn lines_cut_after_the_first_one_run_nothing() {
+    let line = r#"{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{}}}]},"done":false}"#;
+    let turn = parse(Format::OpenAiChat, line.as_bytes()).unwrap();
+    assert!(!turn.complete && turn.calls.iter().all(is_broken), "{turn:?}");
+    let whole = line.replace("false", "true");
+    assert!(parse(Format::OpenAiChat, whole.as_bytes()).unwrap().complete);
+}

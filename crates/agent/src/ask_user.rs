@@ -1,0 +1,83 @@
+//! `ask_user`: the model asks a person, and the run waits for the answer.
+//!
+//! The tool itself only checks the question; its call comes through the door like any other. The loop sees the result and pauses.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{
+    CallCtx, Effect, Example, Handler, Risk, Tier, Tool, ToolError, ToolName, ToolOutput, ToolSpec,
+    Trust, Typed, defaults, remote_name, schema,
+};
+
+use crate::machine::Question;
+
+/// Canonical name.
+pub const NAME: &str = "ask_user";
+/// Questions that one run may ask (DESIGN 9, ask_user: 3).
+pub const MOST_QUESTIONS: u32 = 3;
+
+/// The tool.
+struct AskUser;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Args {
+    /// The question, in one or two sentences. Ask only what you cannot find out yourself.
+    #[schemars(length(min = 1, max = 2000))]
+    question: String,
+    /// Why you ask, and what depends on the answer.
+    #[schemars(length(max = 4000))]
+    context: Option<String>,
+    /// Two to four answers to choose from. The user may always write another answer, or skip the question.
+    #[schemars(length(min = 2, max = 4))]
+    options: Option<Vec<String>>,
+}
+
+/// The canonical name; it is valid (tested), the other arm only keeps this total.
+pub(crate) fn name() -> ToolName {
+    ToolName::local(NAME).unwrap_or_else(|_| remote_name("agent", NAME))
+}
+
+/// The tool, for the registry.
+#[must_use]
+pub fn handler() -> Arc<dyn Handler> {
+    Typed::handler(AskUser)
+}
+
+impl Tool for AskUser {
+    type Args = Args;
+
+    const ASSESSES: bool = false;
+
+    fn spec(&self) -> ToolSpec {
+        let mut spec = ToolSpec::new(
+            name(),
+            "Ask the user a question and wait for the answer. Use it when a decision is theirs, or when what you need is known to nobody else.",
+            schema::of::<Args>(),
+        );
+        spec.title = "Ask the user".to_owned();
+        spec.aliases = vec!["ask_clarification".to_owned(), "ask_human".to_owned()];
+        spec.tier = Tier::Innate;
+        spec.risk = Risk::Safe;
+        spec.effect = Effect::Pure;
+        spec.trust = Trust::Tool;
+        spec.timeout = defaults::TIMEOUT_SIMPLE;
+        spec.group = Some("people".to_owned());
+        spec.examples = vec![Example {
+            need: "Find out which of two files is meant".to_owned(),
+            args: json!({"question": "Which report do you mean?", "options": ["report.md", "report-old.md"]}),
+        }];
+        spec
+    }
+
+    async fn call(&self, _ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let question = Question {
+            question: args.question,
+            context: args.context.unwrap_or_default(),
+            options: args.options.unwrap_or_default(),
+        };
+        Ok(ToolOutput::structured(json!({"status": "waiting", "question": question})))
+    }
+}

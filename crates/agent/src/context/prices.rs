@@ -1,0 +1,278 @@
+//! What a request costs: an estimate from a table of prices, which the user may correct.
+//!
+//! Money is counted in whole micro-dollars and rounded up. A model without a price, or an answer without its numbers, has no cost: that is
+//! `None`, never 0 (SPEC 2.7).
+
+use std::fmt;
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_providers::Usage;
+
+use super::pattern::{Names, Pattern};
+use super::windows::TableError;
+
+const BUILTIN: &str = include_str!("prices.toml");
+
+/// Tokens that a price is for.
+const PER: u128 = 1_000_000;
+
+/// Micro-dollars (millionths of a US dollar). Always an estimate, and its text says so.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Money(pub u64);
+
+impl Money {
+    /// The amount without its label: `$0.0123`; six digits below a hundredth of a cent, so that little is not shown as nothing.
+    #[must_use]
+    pub fn amount(self) -> String {
+        let Self(micros) = self;
+        if micros > 0 && micros < 100 {
+            return format!("$0.{micros:06}");
+        }
+        let rounded = micros.saturating_add(50) / 100;
+        format!("${}.{:04}", rounded / 10_000, rounded % 10_000)
+    }
+}
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (estimate)", self.amount())
+    }
+}
+
+impl Add for Money {
+    type Output = Self;
+
+    /// Both together; the largest amount there is when it would be more.
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+/// Prices in micro-dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Rates {
+    /// Of the request.
+    pub input: u64,
+    /// Of the answer, its reasoning included.
+    pub output: u64,
+    /// Of what is read from a cache; `None` = as `input`.
+    pub cache_read: Option<u64>,
+    /// Of what is written into a cache; `None` = as `input`.
+    pub cache_write: Option<u64>,
+}
+
+/// The prices of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Price {
+    /// Of a request of any length, or of one that is not long.
+    pub rates: Rates,
+    /// Of a whole request whose input is above so many tokens.
+    pub long: Option<(u64, Rates)>,
+}
+
+impl Price {
+    /// The same price whatever the length.
+    #[must_use]
+    pub fn flat(rates: Rates) -> Self {
+        Self { rates, long: None }
+    }
+
+    /// What a request costs; `None` = the provider does not say what it used.
+    fn cost(&self, usage: &Usage) -> Option<Money> {
+        let (input, output) = (usage.input?, usage.output?);
+        let rates = match self.long {
+            Some((above, long)) if input > above => long,
+            _ => self.rates,
+        };
+        // Both are part of the input.
+        let read = usage.cache_read.unwrap_or(0).min(input);
+        let written = usage.cache_write.unwrap_or(0).min(input - read);
+        let parts = [
+            (input - read - written, rates.input),
+            (read, rates.cache_read.unwrap_or(rates.input)),
+            (written, rates.cache_write.unwrap_or(rates.input)),
+            (output, rates.output),
+        ];
+        let part = |(tokens, rate): &(u64, u64)| u128::from(*tokens) * u128::from(*rate);
+        let total = parts.iter().map(part).fold(0, u128::saturating_add);
+        Some(Money(u64::try_from(total.div_ceil(PER)).unwrap_or(u64::MAX)))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(default)]
+    price: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    models: Vec<Pattern>,
+    input: u64,
+    output: u64,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+    long: Option<Long>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Long {
+    above: u64,
+    input: u64,
+    output: u64,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+}
+
+/// The table of prices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    overrides: Vec<(Pattern, Price)>,
+    table: Vec<(Vec<Pattern>, Price)>,
+}
+
+impl Prices {
+    /// The prices that are shipped: only those with a source.
+    ///
+    /// # Errors
+    /// [`TableError`] when the file that is compiled in is wrong; a test keeps that from happening.
+    pub fn builtin() -> Result<Self, TableError> {
+        Self::parse(BUILTIN)
+    }
+
+    fn parse(text: &str) -> Result<Self, TableError> {
+        let table: Table =
+            toml::from_str(text).map_err(|error| TableError::Unreadable(error.to_string()))?;
+        let entry = |entry: Entry| {
+            let Entry { models, input, output, cache_read, cache_write, long } = entry;
+            let long = long.map(|Long { above, input, output, cache_read, cache_write }| {
+                (above, Rates { input, output, cache_read, cache_write })
+            });
+            (models, Price { rates: Rates { input, output, cache_read, cache_write }, long })
+        };
+        let table: Vec<_> = table.price.into_iter().map(entry).collect();
+        if table.iter().any(|(models, _)| models.is_empty()) {
+            return Err(TableError::EmptyPattern);
+        }
+        Ok(Self { overrides: Vec::new(), table })
+    }
+
+    /// The same with a price that the user knows. The pattern is held against the model's name, against what follows its last slash, and
+    /// against `provider/model`; of two that match, the one that was given last wins.
+    ///
+    /// # Errors
+    /// [`TableError::EmptyPattern`].
+    pub fn with_override(mut self, pattern: &str, price: Price) -> Result<Self, TableError> {
+        let pattern =
+            Pattern::try_from(pattern.to_owned()).map_err(|_| TableError::EmptyPattern)?;
+        self.overrides.push((pattern, price));
+        Ok(self)
+    }
+
+    /// The price of a model; `None` = not known. The shipped prices are the makers' own: they are found by the model's whole name only, so
+    /// that a router's or a local server's model of a similar name has none.
+    #[must_use]
+    pub fn of(&self, provider: &str, model: &str) -> Option<Price> {
+        let names = Names::new(provider, model);
+        let own = self.overrides.iter().rev().find(|(pattern, _)| names.any_match(pattern));
+        let shipped = || {
+            self.table.iter().find(|(models, _)| models.iter().any(|p| p.matches(names.model())))
+        };
+        own.map(|(_, price)| *price).or_else(|| shipped().map(|(_, price)| *price))
+    }
+
+    /// What a request cost, as an estimate; `None` = the price, or what was used, is not known.
+    #[must_use]
+    pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Money> {
+        self.of(provider, model)?.cost(usage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(input: u64, output: u64, read: u64, written: u64) -> Usage {
+        Usage {
+            input: Some(input),
+            output: Some(output),
+            cache_read: Some(read),
+            cache_write: Some(written),
+            reasoning: None,
+        }
+    }
+
+    fn check(model: &str, usage: Usage, expected: Option<u64>) {
+        let prices = Prices::builtin().unwrap();
+        assert_eq!(prices.cost("p", model, &usage), expected.map(Money), "{model}");
+    }
+
+    #[test]
+    fn costs() {
+        // 4 $ in, 20 $ out, 0.20 $ read, 5 $ written.
+        check("claude-opus-5-5", used(1_000_000, 0, 0, 0), Some(4_000_000));
+        check("claude-opus-5-5", used(1_000_000, 100_000, 500_000, 250_000), Some(4_350_000));
+        check("claude-opus-5-5-20260922", used(0, 1, 0, 0), Some(20));
+        check("claude-haiku-5-5", used(1, 0, 0, 0), Some(1));
+        check("gpt-6-sol", used(272_000, 1_000, 0, 0), Some(554_000));
+        check("gpt-6-sol", used(272_001, 1_000, 0, 0), Some(1_103_004));
+        check("gpt-5.2", used(1_000_000, 0, 0, 1_000_000), Some(1_750_000));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_nothing() {
+        check("unheard-of", used(1, 1, 0, 0), None);
+        check("anthropic/claude-opus-5", used(1, 1, 0, 0), None);
+        check("claude-opus-5-5", Usage { input: Some(1), ..Usage::default() }, None);
+        check("claude-opus-5-5", Usage::default(), None);
+    }
+
+    #[test]
+    fn the_user_knows_better() {
+        let rates = Rates { input: 1_000_000, output: 0, cache_read: None, cache_write: None };
+        let prices = Prices::builtin().unwrap();
+        let prices = prices.with_override("router/*", Price::flat(rates)).unwrap();
+        let usage = used(30, 7, 10, 0);
+        assert_eq!(prices.cost("router", "anthropic/claude-opus-5", &usage), Some(Money(30)));
+        assert_eq!(prices.cost("other", "anthropic/claude-opus-5", &usage), None);
+        assert!(prices.with_override("", Price::flat(rates)).is_err());
+    }
+
+    #[test]
+    fn numbers_that_do_not_add_up_do_not_wrap() {
+        check("claude-opus-5-5", used(10, 0, 100, 100), Some(2));
+        let rates =
+            Rates { input: u64::MAX, output: u64::MAX, cache_read: None, cache_write: None };
+        let most = Price::flat(rates).cost(&used(u64::MAX, u64::MAX, 0, 0));
+        assert_eq!(most, Some(Money(u64::MAX)));
+        assert_eq!(Money(u64::MAX) + Money(1), Money(u64::MAX));
+    }
+
+    #[test]
+    fn money_is_labelled() {
+        for (micros, text) in [
+            (0, "$0.0000 (estimate)"),
+            (7, "$0.000007 (estimate)"),
+            (12_345, "$0.0123 (estimate)"),
+            (99_999_960, "$100.0000 (estimate)"),
+            (u64::MAX, "$18446744073709.5516 (estimate)"),
+        ] {
+            assert_eq!(Money(micros).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn bad_tables_are_refused() {
+        assert!(Prices::parse("[[price]]\nmodels=[]\ninput=1\noutput=1").is_err());
+        assert!(Prices::parse("[[price]]\nmodels=[\"a\"]\ninput=-1\noutput=1").is_err());
+        assert!(Prices::parse("[[price]]\nmodels=[\"a\"]\ninput=1\noutput=1\nx=1").is_err());
+        assert!(Prices::parse("").unwrap().of("p", "a").is_none());
+    }
+}

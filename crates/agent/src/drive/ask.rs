@@ -1,0 +1,341 @@
+//! Asking a model: the chain of models is tried in order, each with what fits its window.
+
+use toolcrib_core::{Call, CallId};
+use toolcrib_providers::{Turn, Usage};
+use toolcrib_providers::chat::UserKind;
+use toolcrib_providers::model::{
+    Delta, FailureKind, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
+};
+
+use super::Work;
+use super::sent::Surroundings;
+use crate::context::{self, Candidate, Money, NoneFits, Window};
+use crate::events::{Event, EventSink, ToolEvent, ToolState};
+use crate::machine::{Ask, Machine, Next};
+
+/// Why a model of the chain was passed over.
+enum Passed {
+    Failed(ModelError),
+    /// The conversation does not fit its window.
+    TooSmall(u64, Candidate),
+}
+
+impl Work<'_> {
+    pub(super) async fn ask_model(&mut self, machine: &mut Machine) {
+        let Next::CallModel(ask) = machine.next() else { return };
+        let ask = ask.clone();
+        let Some(first) = self.job.models.first() else { return };
+        let primary = first.info().clone();
+        for text in self.driver.refresh.refresh().await {
+            self.driver.tell(Event::Notice { text });
+        }
+        let mut passed: Vec<Passed> = Vec::new();
+        for at in 0..self.job.models.len() {
+            let Some(model) = self.job.models.get(at).cloned() else { break };
+            let is_off = primary.on_device || model.info().on_device;
+            if self.dead.contains(&at) || (at > 0 && is_off) {
+                continue;
+            }
+            self.sent.model = at;
+            match self.ask_one(machine, &*model, &ask).await {
+                Ok((reply, surroundings)) => {
+                    return self.take_answer(machine, &*model, reply, &surroundings);
+                }
+                Err(why) => {
+                    let stops = self.note_failure(at, &model, &why);
+                    passed.push(why);
+                    if stops {
+                        break;
+                    }
+                }
+            }
+        }
+        machine.failed(&combined(&passed, &primary));
+    }
+
+    /// One model of the chain; a model that turns out to take no tools is asked again in the text protocol, one whose window turned out to
+    /// be smaller than estimated is asked again with less.
+    async fn ask_one(
+        &mut self,
+        machine: &mut Machine,
+        model: &dyn Model,
+        ask: &Ask,
+    ) -> Result<(ModelReply, Surroundings), Passed> {
+        let info = model.info();
+        let mut window = self.driver.windows.of_model(info);
+        self.sent.sizes.update(machine.history());
+        let format = model.tool_format();
+        for attempt in 0.. {
+            let around = self.surroundings(machine, model);
+            self.compact(machine, model, (window, around.tokens)).await;
+            let asked = self.send(machine, model, ask, (window, &around)).await;
+            match asked {
+                Ok(reply) => return Ok((reply, around)),
+                Err(Passed::Failed(error))
+                    if error.kind == FailureKind::NoTools
+                        && attempt == 0
+                        && model.tool_format() != format =>
+                {
+                    let text = format!(
+                        "{} takes no tools; they are described to it in words instead",
+                        info.model
+                    );
+                    self.driver.tell(Event::Notice { text });
+                }
+                Err(Passed::Failed(error))
+                    if error.kind == FailureKind::ContextExceeded && attempt == 0 =>
+                {
+                    window.tokens = window.tokens.min(self.last_estimate) / 2;
+                    let text = format!(
+                        "the conversation is longer than {} takes; older messages are left out",
+                        info.model
+                    );
+                    self.driver.tell(Event::Notice { text });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        unreachable!("the loop above only ends by returning")
+    }
+
+    async fn send(
+        &mut self,
+        machine: &Machine,
+        model: &dyn Model,
+        ask: &Ask,
+        (window, around): (Window, &Surroundings),
+    ) -> Result<ModelReply, Passed> {
+        let info = model.info();
+        let room = context::budget(&window, around.tokens, self.job.max_output);
+        let summary = machine.state().summary.as_ref();
+        let sent = context::outgoing(machine.history(), summary, room, &self.sent.sizes);
+        self.last_estimate = sent.estimate + around.tokens;
+        // The window of a model that nobody knows is a guess: not a reason to refuse the one that was chosen.
+        let counts = window.known || self.sent.model > 0;
+        if counts && !context::fits(&window, self.last_estimate, self.job.max_output) {
+            let (provider, model) = (info.provider.clone(), info.model.clone());
+            let candidate = Candidate { provider, model, window };
+            return Err(Passed::TooSmall(self.last_estimate, candidate));
+        }
+        if sent.dropped > 0 {
+            self.driver.tell(Event::Trimmed { dropped: sent.dropped });
+        }
+        let is_open = *ask == Ask::Open;
+        let request = ModelRequest {
+            system: around.system.to_string(),
+            messages: sent.messages,
+            tools: around.tools.clone().filter(|_| is_open),
+            temperature: self.job.temperature,
+            max_output: self.job.max_output,
+            stream: self.job.stream,
+        };
+        let round = machine.state().rounds;
+        self.driver.tell(Event::Request {
+            round,
+            provider: info.provider.clone(),
+            model: info.model.clone(),
+            tools: if is_open { around.count } else { 0 },
+            estimated_tokens: self.last_estimate,
+        });
+        let mut shown = Shown { events: &self.driver.events, round, tools: Vec::new() };
+        let stop = self.control.token();
+        let asked = model.ask(&request, &mut |delta| shown.tell(delta), stop).await;
+        asked.map_err(Passed::Failed)
+    }
+
+    fn take_answer(
+        &mut self,
+        machine: &mut Machine,
+        model: &dyn Model,
+        reply: ModelReply,
+        around: &Surroundings,
+    ) {
+        let info = model.info();
+        let usage = reply.usage();
+        let cost = self.cost(info, usage);
+        let calls = calls_of(&reply.turn, around);
+        self.driver.tell(answer_event(info, &reply.turn, self.sent.model > 0, cost));
+        let guards = machine.history().len();
+        machine.answered(reply.turn, &info.provider, &info.model, calls, cost);
+        self.tell_guards(machine, guards);
+        let tokens = usage.and_then(|usage| usage.total()).unwrap_or(self.last_estimate);
+        let run = machine.state().run;
+        if let Err(error) = self.driver.invoker.charge_tokens(run, tokens) {
+            machine.out_of_budget(error.message);
+        } else if let (Some(cap), Some(spent)) = (self.job.cost, machine.state().spent.cost)
+            && spent > cap
+        {
+            machine.out_of_budget(format!(
+                "The run has cost {spent} by estimate, more than its budget of {cap}."
+            ));
+        }
+    }
+
+    pub(super) fn cost(&self, info: &ModelInfo, usage: Option<Usage>) -> Option<Money> {
+        self.driver.prices.cost(&info.provider, &info.model, &usage?)
+    }
+
+    /// Says what the guards added to the conversation.
+    pub(super) fn tell_guards(&self, machine: &Machine, since: usize) {
+        for message in machine.history().iter().skip(since) {
+            if let toolcrib_providers::chat::Message::User(message) = &**message
+                && message.kind == UserKind::Guard
+            {
+                let (kind, text) = (message.kind, message.text.clone());
+                self.driver.tell(Event::Message { kind, text });
+            }
+        }
+    }
+
+    /// Tells of a failure; `true` = nobody else is asked.
+    fn note_failure(
+        &mut self,
+        at: usize,
+        model: &std::sync::Arc<dyn Model>,
+        why: &Passed,
+    ) -> bool {
+        let (kind, text) = match why {
+            Passed::Failed(error) => (Some(error.kind), error.message.clone()),
+            Passed::TooSmall(..) => (None, words(why)),
+        };
+        if matches!(kind, Some(FailureKind::Cancelled)) {
+            return true;
+        }
+        let is_lasting = matches!(
+            kind,
+            Some(FailureKind::BadKey | FailureKind::UnknownModel | FailureKind::NoCredit)
+        );
+        if is_lasting {
+            self.dead.push(at);
+        }
+        let rest = self.job.models.iter().enumerate().skip(at + 1);
+        let next = rest
+            .filter(|(i, next)| !self.dead.contains(i) && !next.info().on_device)
+            .map(|(_, next)| name(next.info()))
+            .next()
+            .filter(|_| !model.info().on_device);
+        if self.job.models.len() > 1 {
+            self.driver.tell(Event::Fallback { from: name(model.info()), to: next, why: text });
+        }
+        // A model on this device neither falls back nor is fallen back to (SPEC 1.7).
+        model.info().on_device
+    }
+}
+
+fn name(info: &ModelInfo) -> String {
+    format!("{}/{}", info.provider, info.model)
+}
+
+/// The calls of a turn under their canonical names; what is no declared name is asked for as it is, and the door says what it thinks of it.
+fn calls_of(turn: &Turn, around: &Surroundings) -> Vec<Call> {
+    let original = |name: &str| {
+        let names = around.tools.as_ref().map(|tools| &tools.names);
+        names.and_then(|names| names.original(name)).unwrap_or(name).to_owned()
+    };
+    turn.calls
+        .iter()
+        .map(|call| Call {
+            id: CallId::fresh(),
+            name: original(&call.name),
+            args: call.args.clone(),
+        })
+        .collect()
+}
+
+fn answer_event(
+    info: &ModelInfo,
+    turn: &Turn,
+    fallback: bool,
+    cost: Option<Money>,
+) -> Event {
+    Event::Answer {
+        text: turn.text.clone(),
+        provider: info.provider.clone(),
+        model: info.model.clone(),
+        fallback,
+        stop: turn.stop.clone(),
+        usage: turn.usage,
+        cost,
+        hosted: turn.hosted.iter().map(|hosted| hosted.kind.clone()).collect(),
+        notes: turn.notes.clone(),
+    }
+}
+
+/// One error for the whole chain: the only one, or all of them in words (SPEC 1.7: last error, or a combined one).
+fn combined(passed: &[Passed], primary: &ModelInfo) -> ModelError {
+    let last = passed.iter().rev().find_map(|passed| match passed {
+        Passed::Failed(error) => Some(error.clone()),
+        Passed::TooSmall(..) => None,
+    });
+    let Some(mut error) = last else { return too_small(passed, primary) };
+    if passed.len() > 1 && error.kind != FailureKind::Cancelled {
+        let each: Vec<String> = passed.iter().map(words).collect();
+        error.message = format!("no model of the chain answered: {}", each.join("; "));
+    }
+    error
+}
+
+fn words(passed: &Passed) -> String {
+    match passed {
+        Passed::Failed(error) => error.to_string(),
+        Passed::TooSmall(estimate, candidate) => {
+            NoneFits { estimate: *estimate, candidates: vec![candidate.clone()] }.to_string()
+        }
+    }
+}
+
+/// Every model was looked at, and none is large enough.
+fn too_small(passed: &[Passed], primary: &ModelInfo) -> ModelError {
+    let mut none = NoneFits { estimate: 0, candidates: Vec::new() };
+    for passed in passed {
+        if let Passed::TooSmall(estimate, candidate) = passed {
+            none.estimate = none.estimate.max(*estimate);
+            none.candidates.push(candidate.clone());
+        }
+    }
+    ModelError {
+        kind: FailureKind::ContextExceeded,
+        provider: primary.provider.clone(),
+        model: primary.model.clone(),
+        status: None,
+        message: none.to_string(),
+        retry_after: None,
+        attempts: 0,
+        partial: String::new(),
+    }
+}
+
+/// Shows the pieces of an answer as events.
+struct Shown<'a> {
+    events: &'a EventSink,
+    round: u32,
+    /// Names of the calls that have begun.
+    tools: Vec<(usize, String)>,
+}
+
+impl Shown<'_> {
+    fn tell(&mut self, delta: Delta) {
+        let event = match delta {
+            Delta::Text { text } => Event::TextDelta { text },
+            Delta::Reasoning { text } => Event::ReasoningDelta { text },
+            Delta::CallStart { index, name } => {
+                self.tools.push((index, name));
+                self.input(index, String::new())
+            }
+            Delta::CallArgs { index, text } => self.input(index, text),
+            Delta::Hosted { kind } => Event::Notice { text: format!("the provider runs {kind}") },
+            Delta::Retry { attempt, wait, why } => {
+                self.tools.clear();
+                Event::Retry { attempt, wait_seconds: wait.as_secs_f64(), why }
+            }
+        };
+        (self.events)(event);
+    }
+
+    fn input(&self, index: usize, delta: String) -> Event {
+        let tool = self.tools.iter().rev().find(|(at, _)| *at == index);
+        let tool = tool.map(|(_, name)| name.clone()).unwrap_or_default();
+        let state = ToolState::InputStreaming { delta };
+        Event::Tool(ToolEvent { round: self.round, index, call: None, tool, state })
+    }
+}

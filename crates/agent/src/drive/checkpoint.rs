@@ -1,0 +1,95 @@
+//! Storing a run after every step, and taking it up again.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_core::{Context, RunStatus, RunUsage, StoredMessage, StoredRun};
+use toolcrib_providers::chat::Message;
+
+use super::Work;
+use crate::machine::{Machine, STATE_VERSION, State};
+
+/// A run's state as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    state: State,
+    used: RunUsage,
+    setup: Value,
+}
+
+/// Why a stored run cannot be taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// A newer Toolcrib stored it.
+    #[error("the run was stored by a newer version (its form is {0}, this version reads up to {STATE_VERSION}); update to go on with it")]
+    Newer(u64),
+    /// The stored form cannot be read.
+    #[error("the stored run cannot be read: {0}")]
+    Broken(serde_json::Error),
+}
+
+/// A stored run and the messages of its conversation, as a machine; what it had used; and the setup of its job.
+///
+/// # Errors
+/// [`RestoreError`] when the stored form is newer or cannot be read.
+pub fn restore(
+    run: &StoredRun,
+    messages: Vec<StoredMessage>,
+) -> Result<(Machine, RunUsage, Value), RestoreError> {
+    let version = run.state.pointer("/state/version").and_then(Value::as_u64).unwrap_or(0);
+    if version > u64::from(STATE_VERSION) {
+        return Err(RestoreError::Newer(version));
+    }
+    let kept: Kept = serde_json::from_value(run.state.clone()).map_err(RestoreError::Broken)?;
+    let history = messages
+        .into_iter()
+        .map(|message| serde_json::from_value::<Message>(message.body).map(Arc::new))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(RestoreError::Broken)?;
+    Ok((Machine::restore(kept.state, history), kept.used, kept.setup))
+}
+
+impl Work<'_> {
+    /// Queues what changed since the last checkpoint; the store writes it in its order.
+    pub(super) fn checkpoint(&mut self, machine: &Machine, status: RunStatus) {
+        let state = machine.state();
+        let now = self.driver.clock.now_ms();
+        let kept = Kept {
+            state: state.clone(),
+            used: self.driver.invoker.usage(state.run).unwrap_or(self.job.used),
+            setup: self.job.setup.clone(),
+        };
+        // What is plain data always has a JSON form; if it had none, the run would still go on, unstored.
+        let Ok(value) = serde_json::to_value(&kept) else { return };
+        let run = StoredRun {
+            id: state.run,
+            conversation: state.conversation,
+            context: Context::clone(&self.job.context),
+            status,
+            state: value,
+            epoch: self.job.epoch,
+            created_at: self.created_at,
+            updated_at: now,
+        };
+        let messages = self.changed(machine, now);
+        self.driver.store.checkpoint(run, messages);
+    }
+
+    /// Messages that are new, and the newest of the old ones, whose calls may have been answered.
+    fn changed(&mut self, machine: &Machine, now: i64) -> Vec<StoredMessage> {
+        let history = machine.history();
+        let from = self.saved.saturating_sub(1);
+        self.saved = history.len();
+        history
+            .iter()
+            .enumerate()
+            .skip(from)
+            .filter_map(|(seq, message)| {
+                let body = serde_json::to_value(&**message).ok()?;
+                let run = Some(machine.state().run);
+                Some(StoredMessage { seq: seq as u64, run, body, created_at: now })
+            })
+            .collect()
+    }
+}

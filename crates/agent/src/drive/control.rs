@@ -1,0 +1,47 @@
+//! What reaches a run from outside while it works: messages, and the order to stop.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolcrib_core::CancellationToken;
+use toolcrib_providers::chat::UserMessage;
+
+/// The handle of a run that is at work. Clones are the same handle.
+#[derive(Debug, Clone, Default)]
+pub struct Control {
+    stop: CancellationToken,
+    inbox: Arc<Mutex<Vec<UserMessage>>>,
+}
+
+impl Control {
+    /// A handle for a run that is about to begin.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops the run at once: its request is dropped, its tools are cancelled with their processes, what was said stays.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Whether it was told to stop.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Says something to the run: it is injected at the next boundary.
+    pub fn say(&self, message: UserMessage) {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
+
+    /// Messages that the run did not take any more.
+    #[must_use]
+    pub fn take(&self) -> Vec<UserMessage> {
+        std::mem::take(&mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn token(&self) -> &CancellationToken {
+        &self.stop
+    }
+}

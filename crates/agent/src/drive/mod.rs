@@ -1,0 +1,285 @@
+//! The driver: does what the machine asks for. It asks models, runs calls through the door, waits for people, and stores the run after
+//! every step.
+
+mod ask;
+mod checkpoint;
+mod compact;
+mod control;
+mod people;
+mod sent;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::sync::Arc;
+
+use toolcrib_core::{
+    BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec, RunStatus, RunUsage,
+    StoreError, ToolError, View, ViewRequest,
+};
+use toolcrib_providers::model::{Model, ModelInfo};
+
+use crate::context::{CompactionRules, Money, Prices, Windows};
+use crate::events::{Event, EventSink, Waiting};
+use crate::machine::{ActiveSkill, End, Machine, Next, Pending, Waits};
+
+pub use checkpoint::{RestoreError, restore};
+pub use control::Control;
+pub use people::{NobodyAnswers, Person};
+
+/// What a driver works with, for any number of runs.
+#[derive(Clone)]
+pub struct Driver {
+    /// The door.
+    pub invoker: Arc<dyn Invoker>,
+    /// The registry.
+    pub catalog: Arc<dyn Catalog>,
+    /// Where runs and messages are kept.
+    pub store: Arc<dyn Checkpoints>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Who answers questions of the model.
+    pub person: Arc<dyn Person>,
+    /// Window sizes of models.
+    pub windows: Arc<Windows>,
+    /// Prices of models.
+    pub prices: Arc<Prices>,
+    /// When older messages are replaced by a summary.
+    pub compaction: CompactionRules,
+    /// Looks for tools that changed, before each request.
+    pub refresh: Arc<dyn Refresh>,
+    /// Who is told what happens.
+    pub events: EventSink,
+}
+
+/// Looks whether sources of tools changed, and loads them again.
+pub trait Refresh: Send + Sync {
+    /// Looks once; what people should know of it, in words.
+    fn refresh(&self) -> BoxFuture<'_, Vec<String>>;
+}
+
+/// Tools that do not change while a run works.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NothingChanges;
+
+impl Refresh for NothingChanges {
+    fn refresh(&self) -> BoxFuture<'_, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}
+
+/// Writes the system prompt for a model that sees these tools while these skills are active.
+pub type PromptWriter = Arc<dyn Fn(&View, &[ActiveSkill], &ModelInfo) -> String + Send + Sync>;
+
+/// What one run is made of, besides its machine.
+#[derive(Clone)]
+pub struct Job {
+    /// The models, in the order in which they are asked; the first is the one that was chosen.
+    pub models: Vec<Arc<dyn Model>>,
+    /// Whose run it is.
+    pub context: Arc<Context>,
+    /// Id of the agent.
+    pub agent: String,
+    /// Which tools it sees; skills and the model limit it further.
+    pub view: ViewRequest,
+    /// Writes the system prompt.
+    pub prompt: PromptWriter,
+    /// Temperature, 0 to 2.
+    pub temperature: Option<f64>,
+    /// Most tokens of one answer.
+    pub max_output: Option<u64>,
+    /// Whether answers are streamed.
+    pub stream: bool,
+    /// Calls, tokens and time.
+    pub limits: RunLimits,
+    /// Money, where prices are known.
+    pub cost: Option<Money>,
+    /// What was used before this process took the run over.
+    pub used: RunUsage,
+    /// The run's place in the store, with its fencing number.
+    pub epoch: u64,
+    /// Whether another process began it.
+    pub resumed: bool,
+    /// What another process needs to make this job again; kept as it is.
+    pub setup: serde_json::Value,
+}
+
+/// How driving ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Driven {
+    /// The run is over.
+    Ended(End),
+    /// It waits for people, and is stored.
+    Paused(Vec<Pending>),
+}
+
+/// Why a run could not be driven on.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DriveError {
+    /// There is no model to ask.
+    #[error("no model is configured")]
+    NoModel,
+    /// The run could not be opened.
+    #[error("{}", .0.message)]
+    Run(ToolError),
+    /// The run could not be stored; nothing that was not stored before is lost silently.
+    #[error("the run could not be stored: {0}")]
+    Store(StoreError),
+}
+
+impl Driver {
+    /// Drives a run until it is over or waits for people.
+    ///
+    /// # Errors
+    /// [`DriveError`] when it cannot begin, or cannot be stored.
+    pub async fn drive(
+        &self,
+        machine: &mut Machine,
+        job: &Job,
+        control: &Control,
+    ) -> Result<Driven, DriveError> {
+        let primary = job.models.first().ok_or(DriveError::NoModel)?;
+        let id = machine.state().run;
+        let spec = RunSpec { id: Some(id), used: job.used, parent: None, limits: job.limits };
+        self.invoker.open_run(spec).map_err(DriveError::Run)?;
+        let open = OpenRun { invoker: &*self.invoker, run: id };
+        let info = primary.info();
+        self.tell(Event::RunStart {
+            run: id,
+            conversation: machine.state().conversation,
+            agent: job.agent.clone(),
+            provider: info.provider.clone(),
+            model: info.model.clone(),
+            scripted: info.scripted,
+            resumed: job.resumed,
+        });
+        let mut work = Work::new(self, job, control);
+        work.checkpoint(machine, RunStatus::Running);
+        let driven = work.steps(machine).await;
+        let status = match driven {
+            Driven::Ended(_) => RunStatus::Ended,
+            Driven::Paused(_) => RunStatus::Paused,
+        };
+        work.checkpoint(machine, status);
+        drop(open);
+        self.store.flush(id).await.map_err(DriveError::Store)?;
+        self.tell(last_event(machine, &driven));
+        Ok(driven)
+    }
+
+    fn tell(&self, event: Event) {
+        (self.events)(event);
+    }
+}
+
+/// A run that is closed whatever happens to whoever waits for it.
+struct OpenRun<'a> {
+    invoker: &'a dyn Invoker,
+    run: toolcrib_core::RunId,
+}
+
+impl Drop for OpenRun<'_> {
+    fn drop(&mut self) {
+        self.invoker.close_run(self.run);
+    }
+}
+
+/// One run at work.
+struct Work<'a> {
+    driver: &'a Driver,
+    job: &'a Job,
+    control: &'a Control,
+    /// Messages that are in the store as they are; those from here on are written at the next checkpoint.
+    saved: usize,
+    created_at: i64,
+    /// Models that will not answer in this run, by their place in the chain.
+    dead: Vec<usize>,
+    /// Tokens of the newest request, an estimate.
+    last_estimate: u64,
+    sent: sent::Cache,
+}
+
+impl<'a> Work<'a> {
+    fn new(driver: &'a Driver, job: &'a Job, control: &'a Control) -> Self {
+        Self {
+            driver,
+            job,
+            control,
+            saved: 0,
+            created_at: driver.clock.now_ms(),
+            dead: Vec::new(),
+            last_estimate: 0,
+            sent: sent::Cache::default(),
+        }
+    }
+
+    async fn steps(&mut self, machine: &mut Machine) -> Driven {
+        loop {
+            self.inbox(machine);
+            match machine.next() {
+                Next::CallModel(_) => self.ask_model(machine).await,
+                Next::CallTools(_) => self.run_tools(machine).await,
+                Next::AskPerson(_) => {
+                    if let Some(pending) = self.ask_people(machine).await {
+                        return Driven::Paused(pending);
+                    }
+                }
+                Next::Done(end) => return Driven::Ended(end.clone()),
+            }
+            self.checkpoint(machine, RunStatus::Running);
+        }
+    }
+
+    /// What came from outside since the last step.
+    fn inbox(&self, machine: &mut Machine) {
+        for message in self.control.take() {
+            let text = message.text.clone();
+            if machine.queue(message).is_ok() {
+                let kind = toolcrib_providers::chat::UserKind::Queued;
+                self.driver.tell(Event::Message { kind, text });
+            }
+        }
+        if self.control.is_stopped() {
+            machine.stop();
+        }
+    }
+}
+
+fn last_event(machine: &Machine, driven: &Driven) -> Event {
+    let state = machine.state();
+    match driven {
+        Driven::Ended(end) => Event::RunEnd {
+            run: state.run,
+            status: end.as_str(),
+            message: match end {
+                End::Failed { message, .. } | End::Budget { message } => Some(message.clone()),
+                _ => None,
+            },
+            text: machine.answer().to_owned(),
+            rounds: state.rounds,
+            calls: state.calls,
+            usage: state.spent.usage,
+            cost: state.spent.cost,
+        },
+        Driven::Paused(pending) => Event::RunPaused {
+            run: state.run,
+            status: pause_status(pending),
+            waiting: pending.iter().map(waiting).collect(),
+        },
+    }
+}
+
+/// What a paused run reports (DESIGN 9, ask_user: `clarification_needed`).
+fn pause_status(pending: &[Pending]) -> &'static str {
+    let asks = pending.iter().any(|wait| matches!(wait.what, Waits::Answer(_)));
+    if asks { "clarification_needed" } else { "approval_needed" }
+}
+
+fn waiting(pending: &Pending) -> Waiting {
+    match &pending.what {
+        Waits::Approval(request) => Waiting::Approval(request.clone()),
+        Waits::Answer(question) => {
+            Waiting::Answer { call: pending.call, question: question.clone() }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The driver with scripted models and a real engine.

@@ -1,0 +1,237 @@
+//! Agents: a prompt with a model, tools, skills and limits, one per file.
+//!
+//! `NAME.toml` holds everything as keys. `NAME.md` holds the same keys as YAML in front, and the body is the prompt.
+#![deny(clippy::indexing_slicing)]
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::front_matter;
+use super::limits::{Limits, RawLimits};
+use super::near::{did_you_mean, nearest, shown};
+use super::place::Place;
+use super::{name, tools};
+
+/// Name of the agent that is always there (SPEC 2.5: General Assistant).
+pub const GENERAL_ASSISTANT: &str = "general-assistant";
+
+/// Longest description, in characters; the limit of skills.
+const MAX_DESCRIPTION: usize = 1024;
+
+/// A model by its provider and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRef {
+    /// Id of the provider entry.
+    pub provider: String,
+    /// The model's name as the provider knows it; it may hold slashes.
+    pub model: String,
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+/// What runs without asking (DESIGN 9, Presets). The names are those of the engine's presets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// `auto`: safe and high run, critical asks.
+    Auto,
+    /// `ask-risky`: high and critical ask.
+    AskRisky,
+    /// `ask-all`: everything but innate tools asks.
+    AskAll,
+    /// `locked`: only safe reads run, nothing asks.
+    Locked,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
+
+    /// Its name in files, which is the preset's.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::AskRisky => "ask-risky",
+            Self::AskAll => "ask-all",
+            Self::Locked => "locked",
+        }
+    }
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// Its name: the file's without the ending.
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// What it is for, one line; may be empty.
+    pub description: String,
+    /// Its part of the system prompt.
+    pub prompt: String,
+    /// Its model; `None` = the default of the configuration.
+    pub model: Option<ModelRef>,
+    /// Its tool list in the grammar of [`tools::expand`]; `None` = all tools, empty = none.
+    pub tools: Option<Vec<String>>,
+    /// Skills that are active from the start.
+    pub skills: Vec<String>,
+    /// What a run may use.
+    pub limits: Limits,
+    /// What runs without asking; `None` = the default of the configuration.
+    pub mode: Option<Mode>,
+    /// Temperature, 0 to 2; `None` = the provider's default.
+    pub temperature: Option<f64>,
+    /// Most tokens of one answer, at least 1; `None` = the provider's default.
+    pub max_output: Option<u64>,
+    /// Where it comes from.
+    pub place: Place,
+}
+
+/// How the file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Toml,
+    Markdown,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAgent {
+    name: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    prompt: Option<String>,
+    model: Option<String>,
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    skills: Vec<String>,
+    limits: Option<RawLimits>,
+    mode: Option<String>,
+    temperature: Option<f64>,
+    max_output: Option<u64>,
+}
+
+/// Reads an agent's file. `stem` is the file's name without the ending.
+///
+/// # Errors
+/// What is wrong, as a fragment. Tools and skills that it names are checked by the loader, which knows them.
+pub(super) fn read(stem: &str, text: &str, form: Form, place: Place) -> Result<Agent, String> {
+    let mut raw: RawAgent = match form {
+        Form::Toml => front_matter::toml(text)?,
+        Form::Markdown => {
+            let (yaml, body) = front_matter::split(text)?;
+            let mut raw: RawAgent = front_matter::yaml(yaml)?;
+            if raw.prompt.is_some() {
+                return Err("the prompt of a Markdown file is its body; remove the key \"prompt\""
+                    .to_owned());
+            }
+            raw.prompt = Some(body.to_owned());
+            raw
+        }
+    };
+    let prompt = raw.prompt.take().filter(|prompt| !prompt.trim().is_empty());
+    let Some(prompt) = prompt else {
+        return Err(match form {
+            Form::Toml => "the key \"prompt\" is missing or empty",
+            Form::Markdown => "the prompt is missing: the text behind the front matter is empty",
+        }
+        .to_owned());
+    };
+    check(stem, raw, prompt.trim().to_owned(), place)
+}
+
+fn check(stem: &str, raw: RawAgent, prompt: String, place: Place) -> Result<Agent, String> {
+    name::check(stem).map_err(|why| format!("{why} (the file's name is the agent's name)"))?;
+    if let Some(name) = raw.name.filter(|name| name != stem) {
+        let name = shown(&name);
+        return Err(format!("name is \"{name}\", but the file's name says \"{stem}\""));
+    }
+    let description = raw.description.unwrap_or_default();
+    if description.chars().count() > MAX_DESCRIPTION {
+        return Err(format!("description has more than {MAX_DESCRIPTION} characters"));
+    }
+    if raw.temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
+        return Err("temperature must be from 0 to 2".to_owned());
+    }
+    if raw.max_output == Some(0) {
+        return Err("max_output must be at least 1".to_owned());
+    }
+    if let Some(entries) = &raw.tools {
+        tools::check_entries(entries)?;
+    }
+    Ok(Agent {
+        name: stem.to_owned(),
+        title: raw.title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| title_of(stem)),
+        description,
+        prompt,
+        model: raw.model.as_deref().map(model).transpose()?,
+        tools: raw.tools,
+        skills: raw.skills,
+        limits: raw.limits.map(RawLimits::check).transpose()?.unwrap_or_default(),
+        mode: raw.mode.as_deref().map(mode).transpose()?,
+        temperature: raw.temperature,
+        max_output: raw.max_output,
+        place,
+    })
+}
+
+fn model(text: &str) -> Result<ModelRef, String> {
+    match text.split_once('/') {
+        Some((provider, model)) if !provider.trim().is_empty() && !model.trim().is_empty() => {
+            Ok(ModelRef { provider: provider.trim().to_owned(), model: model.trim().to_owned() })
+        }
+        _ => Err(format!(
+            "model \"{}\" must be written as provider/model, such as \"anthropic/claude-sonnet-4-5\"",
+            shown(text)
+        )),
+    }
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    Mode::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or_else(|| {
+        let names = Mode::ALL.map(Mode::as_str);
+        let near = did_you_mean(&nearest(text, names.into_iter()));
+        format!("mode \"{}\" is none of {}{near}", shown(text), names.join(", "))
+    })
+}
+
+/// `code-reviewer` becomes "Code reviewer".
+fn title_of(name: &str) -> String {
+    let words = name.replace('-', " ");
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A file `NAME.md` to begin with: it loads as it is, with every tool and no limit of its own.
+///
+/// # Errors
+/// Why this is no name of an agent, as a fragment.
+pub fn template(name: &str) -> Result<String, String> {
+    name::check(name)?;
+    if name == GENERAL_ASSISTANT {
+        return Err(format!("name \"{GENERAL_ASSISTANT}\" is taken by the built-in agent"));
+    }
+    let title = title_of(name);
+    Ok(format!(
+        "---
+title: {title}
+description: What this agent is for, in one line.
+# model: provider/model
+# Names, group:files, server:NAME or globs with *; without this key the agent has all tools.
+# tools: [read_file, \"group:files\"]
+# skills: []
+# mode: ask-risky
+# limits:
+#   rounds: 15
+#   time: 15m
+---
+
+You are {title}. Say here what the agent does and how it works.
+"
+    ))
+}

@@ -1,0 +1,61 @@
+//! Reading one file: bounded, UTF-8, and never through a link that leads out of its folder.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Longest file that is read, in bytes (SPEC 1.11: text files up to 256 KB).
+pub(super) const MAX_BYTES: u64 = 256 * 1024;
+
+/// The text of `path`, which must lie in `folder` after links are followed: a project that was fetched from somewhere must not make
+/// the model read other files of this machine.
+///
+/// # Errors
+/// What is wrong, as a fragment.
+pub(super) fn read(folder: &Path, path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let real = path.canonicalize().map_err(unreadable)?;
+    if !real.starts_with(folder.canonicalize().map_err(unreadable)?) {
+        return Err("is a link that leads out of its folder".to_owned());
+    }
+    let file = fs::File::open(&real).map_err(unreadable)?;
+    let meta = file.metadata().map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err("is not a file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err("is longer than 256 KB".to_owned());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    if text.contains('\0') {
+        return Err("is not text: it holds NUL bytes".to_owned());
+    }
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+/// The entries of a folder by name, without hidden ones; a folder that does not exist has none.
+///
+/// # Errors
+/// What is wrong, as a fragment.
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let listing = match fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in listing {
+        let entry = entry.map_err(unreadable)?;
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

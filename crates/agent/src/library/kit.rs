@@ -1,0 +1,111 @@
+//! Kits: a known good way to use several tools for one goal, step by step (seed 002, `kits/`).
+#![deny(clippy::indexing_slicing)]
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::front_matter;
+use super::near::shown;
+use super::place::Place;
+use super::tools::Tools;
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+
+/// One step of a kit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Canonical name of the tool.
+    pub tool: String,
+    /// Sample arguments, which fit the tool's schema; an `action` of the file is among them.
+    pub params: Value,
+    /// What to look at.
+    pub note: String,
+}
+
+/// A kit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kit {
+    /// Its name: up to 64 of `[a-z0-9_-]`.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its steps, in order; at least one.
+    pub steps: Vec<Step>,
+    /// Where it comes from.
+    pub place: Place,
+}
+
+impl Kit {
+    /// The tools that it cannot do without.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|step| step.tool.as_str())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawKit {
+    #[serde(alias = "kit")]
+    tool_kit: String,
+    description: String,
+    steps: Vec<RawStep>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    order: Option<usize>,
+    tool: String,
+    action: Option<String>,
+    params: Option<Map<String, Value>>,
+    #[serde(default)]
+    note: String,
+}
+
+/// Reads a kit and checks every step against the real schema of its tool.
+///
+/// # Errors
+/// What is wrong, as a fragment.
+pub(super) fn read(text: &str, place: Place, tools: &Tools<'_>) -> Result<Kit, String> {
+    let raw: RawKit = front_matter::yaml(text)?;
+    check_name(&raw.tool_kit)?;
+    if raw.description.trim().is_empty() {
+        return Err("description is empty".to_owned());
+    }
+    if raw.steps.is_empty() {
+        return Err("steps are missing".to_owned());
+    }
+    let numbered = raw.steps.into_iter().zip(1..);
+    let steps = numbered.map(|(raw, number)| step(raw, number, tools)).collect::<Result<_, _>>()?;
+    Ok(Kit { name: raw.tool_kit, description: raw.description.trim().to_owned(), steps, place })
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(allowed) {
+        let name = shown(name);
+        return Err(format!(
+            "tool_kit \"{name}\" must be 1 to 64 lower-case letters a-z, digits, hyphens and underscores"
+        ));
+    }
+    Ok(())
+}
+
+fn step(raw: RawStep, number: usize, tools: &Tools<'_>) -> Result<Step, String> {
+    if let Some(order) = raw.order.filter(|order| *order != number) {
+        return Err(format!(
+            "step {number} has order {order}; steps are numbered 1, 2, 3 in order"
+        ));
+    }
+    let tool = tools.canonical(&raw.tool).map_err(|why| format!("step {number}: {why}"))?;
+    let mut params = raw.params.unwrap_or_default();
+    if let Some(action) = raw.action
+        && params.insert("action".to_owned(), Value::String(action)).is_some()
+    {
+        return Err(format!("step {number} has an action beside the one in its params"));
+    }
+    let params = Value::Object(params);
+    (tools.check)(tool, &params).map_err(|why| format!("step {number} ({tool}): {why}"))?;
+    Ok(Step { tool: tool.to_owned(), params, note: raw.note.trim().to_owned() })
+}

@@ -1,0 +1,348 @@
+//! The library: everything that its folders hold, checked against the tools there are.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::agent::{self, Agent, Form, GENERAL_ASSISTANT};
+use super::guide::{self, Guide};
+use super::kit::{self, Kit};
+use super::near::{did_you_mean, nearest, shown};
+use super::place::{Folder, Folders, Place, Problem};
+use super::skill::{self, FILE, Skill};
+use super::tools::{Tools, expand};
+use super::{built_in, file};
+
+/// A name that the library does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {kind} \"{}\"{}", shown(name), did_you_mean(&near.iter().map(String::as_str).collect::<Vec<_>>()))]
+pub struct UnknownName {
+    /// What was looked for: `agent` or `skill`.
+    pub kind: &'static str,
+    /// The name.
+    pub name: String,
+    /// Up to three names that may be meant, the nearest first.
+    pub near: Vec<String>,
+}
+
+/// Everything that was loaded, each list in order of names with the General Assistant first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Library {
+    /// Agents; the General Assistant is always there.
+    pub agents: Vec<Agent>,
+    /// Skills.
+    pub skills: Vec<Skill>,
+    /// Kits.
+    pub kits: Vec<Kit>,
+    /// Guides, at most one of a tool.
+    pub guides: Vec<Guide>,
+    /// What could not be loaded, and why.
+    pub problems: Vec<Problem>,
+}
+
+impl Library {
+    /// Reads the folders. Whatever is wrong with one file is in `problems`, and everything else is there.
+    ///
+    /// Of agents, kits and guides of one name the project's replaces the user's, which replaces the built-in one; two in the same scope
+    /// clash and neither is there. Skills of one name always clash. The General Assistant and built-in skills cannot be replaced.
+    #[must_use]
+    pub fn load(folders: &Folders, tools: &Tools<'_>) -> Self {
+        let mut problems = Vec::new();
+        let skills = skills(&folders.skills, &mut problems);
+        let agents = agents(&folders.agents, &skills, tools, &mut problems);
+        let kits = typed("kits", &built_in::KITS, &folders.kits, &mut problems, |text, place| {
+            kit::read(text, place, tools)
+        });
+        let guides =
+            typed("guides", &built_in::GUIDES, &folders.guides, &mut problems, |text, place| {
+                guide::read(text, place, tools)
+            });
+        let mut agents = layered("agent", agents, &mut problems);
+        agents.sort_by_key(|agent| agent.name != GENERAL_ASSISTANT);
+        let kits = layered("kit", kits, &mut problems);
+        let guides = layered("guide of the tool", guides, &mut problems);
+        Self { agents, skills, kits, guides, problems }
+    }
+
+    /// The agent of this name.
+    ///
+    /// # Errors
+    /// [`UnknownName`] with near names.
+    pub fn agent(&self, name: &str) -> Result<&Agent, UnknownName> {
+        let found = self.agents.iter().find(|agent| agent.name == name);
+        found.ok_or_else(|| unknown("agent", name, self.agents.iter().map(|a| a.name.as_str())))
+    }
+
+    /// The skill of this name.
+    ///
+    /// # Errors
+    /// [`UnknownName`] with near names.
+    pub fn skill(&self, name: &str) -> Result<&Skill, UnknownName> {
+        let found = self.skills.iter().find(|skill| skill.name == name);
+        found.ok_or_else(|| unknown("skill", name, self.skills.iter().map(|s| s.name.as_str())))
+    }
+
+    /// The kits whose tools are all in a view, given by their canonical names.
+    pub fn kits_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Kit> {
+        self.kits.iter().filter(|kit| kit.tools().all(&has)).collect()
+    }
+
+    /// The guides whose tool is in a view, given by its canonical name.
+    pub fn guides_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Guide> {
+        self.guides.iter().filter(|guide| has(&guide.tool)).collect()
+    }
+}
+
+fn unknown<'a>(
+    kind: &'static str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> UnknownName {
+    let near = nearest(name, names).into_iter().map(str::to_owned).collect();
+    UnknownName { kind, name: name.to_owned(), near }
+}
+
+/// A library that is replaced when its files change; cheap to clone. Whoever holds a snapshot keeps it whole.
+#[derive(Debug, Clone, Default)]
+pub struct LibraryHandle(Arc<RwLock<Arc<Library>>>);
+
+impl LibraryHandle {
+    /// A handle of this library.
+    #[must_use]
+    pub fn new(library: Library) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(library))))
+    }
+
+    /// The library as it is now.
+    #[must_use]
+    pub fn current(&self) -> Arc<Library> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the library for everybody who holds the handle.
+    pub fn replace(&self, library: Library) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(library);
+    }
+}
+
+/// Something with a name that a later scope may replace.
+trait Named {
+    fn name(&self) -> &str;
+    fn place(&self) -> &Place;
+}
+
+macro_rules! named {
+    ($type:ty, $name:ident) => {
+        impl Named for $type {
+            fn name(&self) -> &str {
+                &self.$name
+            }
+
+            fn place(&self) -> &Place {
+                &self.place
+            }
+        }
+    };
+}
+
+named!(Agent, name);
+named!(Kit, name);
+named!(Guide, tool);
+named!(Skill, name);
+
+/// One of each name, of the last scope that has it; two of one name in one scope are a problem of both.
+fn layered<T: Named>(kind: &str, all: Vec<T>, problems: &mut Vec<Problem>) -> Vec<T> {
+    let mut groups: BTreeMap<_, Vec<T>> = BTreeMap::new();
+    for one in all {
+        // The last scope of a name comes first.
+        let key = (one.name().to_owned(), Reverse(one.place().scope()));
+        groups.entry(key).or_default().push(one);
+    }
+    let mut kept: Vec<T> = Vec::new();
+    for group in groups.into_values() {
+        let Some(one) = single(kind, group, problems) else { continue };
+        if kept.last().is_none_or(|last| last.name() != one.name()) {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
+/// The only member of a group; of several, each is a problem that names the others.
+fn single<T: Named>(kind: &str, mut group: Vec<T>, problems: &mut Vec<Problem>) -> Option<T> {
+    if group.len() == 1 {
+        return group.pop();
+    }
+    for (i, one) in group.iter().enumerate() {
+        let others = group.iter().enumerate().filter(|(j, _)| *j != i);
+        let others: Vec<String> = others.map(|(_, other)| other.place().to_string()).collect();
+        let message = format!(
+            "{kind} \"{}\" is also defined in {}; neither is loaded",
+            one.name(),
+            others.join(", ")
+        );
+        problems.push(Problem::new(one.place().path().unwrap_or(Path::new("")), message));
+    }
+    None
+}
+
+/// The files of folders that have one of these endings, with the folder of each.
+fn files_of<'a>(
+    folders: &'a [Folder],
+    endings: &[&str],
+    problems: &mut Vec<Problem>,
+) -> Vec<(&'a Folder, PathBuf)> {
+    let mut files = Vec::new();
+    for folder in folders {
+        match file::entries(&folder.path) {
+            Err(fault) => problems.push(Problem::new(&folder.path, fault)),
+            Ok(entries) => {
+                let wanted = entries.into_iter().filter(|path| {
+                    let ending = path.extension().and_then(|ending| ending.to_str());
+                    !is_draft(path)
+                        && ending.is_some_and(|ending| endings.contains(&ending))
+                        && path.file_stem().is_some_and(|stem| stem != "README")
+                });
+                files.extend(wanted.map(|path| (folder, path)));
+            }
+        }
+    }
+    files
+}
+
+/// A name that begins with `_` is not loaded (SPEC 4.7).
+fn is_draft(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
+}
+
+/// Kits or guides, built in and from folders.
+fn typed<T>(
+    kind: &str,
+    shipped: &[(&str, &str)],
+    folders: &[Folder],
+    problems: &mut Vec<Problem>,
+    read: impl Fn(&str, Place) -> Result<T, String>,
+) -> Vec<T> {
+    let mut all = Vec::new();
+    let mut keep = |path: &Path, read: Result<T, String>, problems: &mut Vec<Problem>| match read {
+        Ok(one) => all.push(one),
+        Err(fault) => problems.push(Problem::new(path, fault)),
+    };
+    for (name, text) in shipped {
+        let path = format!("built-in {kind}/{name}");
+        keep(Path::new(&path), read(text, Place::BuiltIn), problems);
+    }
+    for (folder, path) in files_of(folders, &["yaml", "yml"], problems) {
+        let place = Place::File { scope: folder.scope, path: path.clone() };
+        let one = file::read(&folder.path, &path).and_then(|text| read(&text, place));
+        keep(&path, one, problems);
+    }
+    all
+}
+
+fn agents(
+    folders: &[Folder],
+    skills: &[Skill],
+    tools: &Tools<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Agent> {
+    let mut all = Vec::new();
+    for (name, text) in built_in::AGENTS {
+        match agent::read(name, text, Form::Markdown, Place::BuiltIn) {
+            Ok(agent) => all.push(agent),
+            Err(fault) => {
+                problems.push(Problem::new(format!("built-in agents/{name}.md"), fault));
+            }
+        }
+    }
+    for (folder, path) in files_of(folders, &["toml", "md"], problems) {
+        let place = Place::File { scope: folder.scope, path: path.clone() };
+        let read = file::read(&folder.path, &path)
+            .and_then(|text| own_agent(&path, &text, place))
+            .and_then(|agent| known(agent, skills, tools));
+        match read {
+            Ok(agent) => all.push(agent),
+            Err(fault) => problems.push(Problem::new(path, fault)),
+        }
+    }
+    all
+}
+
+fn own_agent(path: &Path, text: &str, place: Place) -> Result<Agent, String> {
+    let toml = path.extension().is_some_and(|ending| ending == "toml");
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if stem == GENERAL_ASSISTANT {
+        return Err(format!(
+            "the agent \"{GENERAL_ASSISTANT}\" is built in and cannot be replaced; give this one another name"
+        ));
+    }
+    agent::read(&stem, text, if toml { Form::Toml } else { Form::Markdown }, place)
+}
+
+/// An agent whose tools and skills exist.
+fn known(agent: Agent, skills: &[Skill], tools: &Tools<'_>) -> Result<Agent, String> {
+    if let Some(complaint) = expand(agent.tools.as_deref(), tools.names).complaint() {
+        return Err(complaint);
+    }
+    for wanted in &agent.skills {
+        if !skills.iter().any(|skill| skill.name == *wanted) {
+            let near = nearest(wanted, skills.iter().map(|skill| skill.name.as_str()));
+            let near = did_you_mean(&near);
+            return Err(format!("skills: unknown skill \"{}\"{near}", shown(wanted)));
+        }
+    }
+    Ok(agent)
+}
+
+fn skills(folders: &[Folder], problems: &mut Vec<Problem>) -> Vec<Skill> {
+    let mut groups: BTreeMap<String, Vec<Skill>> = BTreeMap::new();
+    for skill in own_skills(folders, problems) {
+        groups.entry(skill.name.clone()).or_default().push(skill);
+    }
+    for (name, text) in built_in::SKILLS {
+        for own in groups.remove(name).unwrap_or_default() {
+            let message = format!(
+                "the skill \"{name}\" is built in and cannot be replaced; give this one another name"
+            );
+            problems.push(Problem::new(own.place.path().unwrap_or(Path::new("")), message));
+        }
+        match skill::parse(name, text, Place::BuiltIn) {
+            Ok(body) => groups.entry(name.to_owned()).or_default().push(body.skill),
+            Err(faults) => {
+                let path = format!("built-in skills/{name}/{FILE}");
+                problems.push(Problem::new(path, faults.join("; ")));
+            }
+        }
+    }
+    groups.into_values().filter_map(|group| single("skill", group, problems)).collect()
+}
+
+fn own_skills(folders: &[Folder], problems: &mut Vec<Problem>) -> Vec<Skill> {
+    let mut seen = HashSet::new();
+    let mut skills = Vec::new();
+    for folder in folders {
+        let entries = match file::entries(&folder.path) {
+            Ok(entries) => entries,
+            Err(fault) => {
+                problems.push(Problem::new(&folder.path, fault));
+                continue;
+            }
+        };
+        for path in entries.into_iter().filter(|path| !is_draft(path) && path.join(FILE).exists()) {
+            // One folder under two paths, such as a linked `.claude/skills`, is one skill.
+            if path.canonicalize().is_ok_and(|real| !seen.insert(real)) {
+                continue;
+            }
+            let place = Place::File { scope: folder.scope, path: path.join(FILE) };
+            match skill::read(&path, &place) {
+                Ok(body) => skills.push(body.skill),
+                Err(faults) => {
+                    let of_file = |fault| Problem::new(path.join(FILE), fault);
+                    problems.extend(faults.into_iter().map(of_file));
+                }
+            }
+        }
+    }
+    skills
+}

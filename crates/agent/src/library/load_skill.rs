@@ -1,0 +1,122 @@
+//! `load_skill`: the instructions of a skill, when the model needs them (SPEC 2.8, FEAT-014).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{
+    CallCtx, Effect, Example, Handler, Risk, Tier, Tool, ToolError, ToolName, ToolOutput, ToolSpec,
+    Trust, Typed, defaults, remote_name, schema,
+};
+
+use super::load::LibraryHandle;
+use super::place::Place;
+use super::skill::{Skill, SkillBody};
+
+/// Its name.
+pub const NAME: &str = "load_skill";
+
+/// The tool over a library. Its structured result, `{skill, version, allowed_tools}`, tells the loop what to enforce from then on; see
+/// [`super::skill_limit`].
+#[must_use]
+pub fn handler(library: LibraryHandle) -> Arc<dyn Handler> {
+    Typed::handler(LoadSkill { library })
+}
+
+struct LoadSkill {
+    library: LibraryHandle,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Args {
+    /// Name of the skill, from the list of skills.
+    name: String,
+}
+
+impl Tool for LoadSkill {
+    type Args = Args;
+
+    const ASSESSES: bool = false;
+
+    fn spec(&self) -> ToolSpec {
+        // The name is valid (tested); the other arm only keeps this total.
+        let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("builtin", NAME));
+        let mut spec = ToolSpec::new(
+            name,
+            "Load the instructions of a skill. Do it before you begin a task that a skill in the list fits.",
+            schema::of::<Args>(),
+        );
+        spec.parameter_aliases = vec![("skill".to_owned(), "name".to_owned())];
+        spec.tier = Tier::Innate;
+        spec.risk = Risk::Safe;
+        spec.effect = Effect::Read;
+        spec.timeout = defaults::TIMEOUT_SIMPLE;
+        spec.trust = Trust::Workspace;
+        spec.group = Some("skills".to_owned());
+        spec.examples = vec![Example {
+            need: "Help me write a skill".to_owned(),
+            args: json!({"name": "create-skill"}),
+        }];
+        spec
+    }
+
+    async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let library = self.library.current();
+        let name = args.name.trim().trim_start_matches('/');
+        let skill = library.skill(name).map_err(|unknown| {
+            let known: Vec<&str> = library.skills.iter().map(|s| s.name.as_str()).collect();
+            let next = match (unknown.near.is_empty(), known.is_empty()) {
+                (false, _) => format!("Did you mean {}?", unknown.near.join(", ")),
+                (true, false) => format!("The skills are: {}.", known.join(", ")),
+                (true, true) => "There are no skills; go on without one.".to_owned(),
+            };
+            let name = super::near::shown(name);
+            ToolError::validation(format!("There is no skill \"{name}\". {next}"))
+        })?;
+        let body = read(skill.clone()).await?;
+        Ok(output(&body))
+    }
+}
+
+/// Reads the skill again, away from the async threads.
+async fn read(skill: Skill) -> Result<SkillBody, ToolError> {
+    let name = skill.name.clone();
+    let read = tokio::task::spawn_blocking(move || skill.body()).await;
+    let fault = match read {
+        Ok(Ok(body)) => return Ok(body),
+        Ok(Err(fault)) => fault,
+        Err(error) => error.to_string(),
+    };
+    Err(ToolError::execution(format!(
+        "The skill \"{name}\" cannot be loaded now: its file is gone or broken. Tell the person, and go on without it."
+    ))
+    .with_detail(fault))
+}
+
+fn output(body: &SkillBody) -> ToolOutput {
+    let skill = &body.skill;
+    let mut text =
+        format!("# Skill {} (version {})\n\n{}\n", skill.name, skill.version, body.instructions);
+    if !skill.tools_required.is_empty() {
+        let _ =
+            write!(text, "\nThe skill needs these tools: {}.\n", skill.tools_required.join(", "));
+    }
+    if let Some(folder) = skill.folder().filter(|_| !body.files.is_empty()) {
+        let files = body.files.join("\n- ");
+        let _ = write!(text, "\nFiles of the skill, in {}:\n- {files}\n", folder.display());
+    }
+    let (trust, source) = match &skill.place {
+        Place::BuiltIn => (Trust::Tool, format!("skill {}", skill.name)),
+        Place::File { path, .. } => (Trust::Workspace, path.display().to_string()),
+    };
+    ToolOutput::text(text).from(trust, source).with_structured(json!({
+        "skill": skill.name,
+        "version": skill.version,
+        "allowed_tools": skill.allowed_tools,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! Skills: `NAME/SKILL.md` of the Agent Skills standard (agentskills.io), with the seeds' fields beside the standard's.
+//!
+//! A library knows a skill by name and description. Its body is read from disk each time it is used, so an edit counts at once.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::near::{did_you_mean, shown, slips};
+use super::place::Place;
+use super::{built_in, file, front_matter, name, skill_folder};
+
+/// The file of a skill.
+pub(super) const FILE: &str = "SKILL.md";
+/// Longest description, in characters (agentskills.io).
+const MAX_DESCRIPTION: usize = 1024;
+/// Longest statement of compatibility, in characters (agentskills.io).
+const MAX_COMPATIBILITY: usize = 500;
+/// The version of a skill that states none (SPEC 4.7).
+const DEFAULT_VERSION: &str = "1";
+
+/// Keys of the standard, then those of the seeds (000 and 003; SPEC 2.8, FEAT-014).
+const KEYS: [&str; 11] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "allowed_tools",
+    "version",
+    "display_name",
+    "tools_required",
+    "parameters",
+];
+
+/// Tool names that skills written for other programs use, with ours. What is after a name in brackets, as in `Bash(git:*)`, is left
+/// out: the list says which tools there are, and rules say which calls.
+const FOREIGN_TOOLS: [(&str, &[&str]); 9] = [
+    ("Bash", &["execute_shell_command"]),
+    ("Read", &["read_file", "list_dir", "file_info"]),
+    ("Write", &["write_file"]),
+    ("Edit", &["edit_file"]),
+    ("MultiEdit", &["edit_file"]),
+    ("Glob", &["find_files"]),
+    ("LS", &["list_dir"]),
+    ("WebFetch", &["fetch_url"]),
+    ("WebSearch", &["web_search"]),
+];
+
+/// A value that a person fills in when a skill is started with `/name`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type, such as `string`; for people.
+    #[serde(rename = "type", default)]
+    pub kind: Option<String>,
+    /// What it is.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Whether the skill needs it.
+    #[serde(default)]
+    pub required: bool,
+}
+
+/// What is known of a skill before it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skill {
+    /// Its name: the folder's.
+    pub name: String,
+    /// Name for people.
+    pub display_name: Option<String>,
+    /// What it does and when to use it, 1 to 1,024 characters.
+    pub description: String,
+    /// Its version; "1" when it states none.
+    pub version: String,
+    /// Its licence.
+    pub license: Option<String>,
+    /// What it needs of its surroundings.
+    pub compatibility: Option<String>,
+    /// Whatever else its author states.
+    pub metadata: BTreeMap<String, Value>,
+    /// The tools that may be used while it is active, in the grammar of tool lists; empty = no limit.
+    pub allowed_tools: Vec<String>,
+    /// Tools that it cannot do without.
+    pub tools_required: Vec<String>,
+    /// What a person fills in.
+    pub parameters: Vec<Parameter>,
+    /// Where it comes from; the file is its `SKILL.md`.
+    pub place: Place,
+}
+
+/// A skill as it is now, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillBody {
+    /// Its head, read again.
+    pub skill: Skill,
+    /// The instructions.
+    pub instructions: String,
+    /// Its other files, relative to its folder, in order; at most 100.
+    pub files: Vec<String>,
+}
+
+impl Skill {
+    /// Reads the skill again, with its body.
+    ///
+    /// # Errors
+    /// What is wrong with its file now, as a fragment.
+    pub fn body(&self) -> Result<SkillBody, String> {
+        let Some(path) = self.place.path() else {
+            let text = built_in::skill(&self.name).ok_or("is not built in")?;
+            return parse(&self.name, text, Place::BuiltIn).map_err(|faults| faults.join("; "));
+        };
+        let folder = path.parent().ok_or("has no folder")?;
+        let mut body = read(folder, &self.place).map_err(|faults| faults.join("; "))?;
+        body.files = skill_folder::files(folder);
+        Ok(body)
+    }
+
+    /// Its folder; `None` = built in.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.place.path().and_then(Path::parent)
+    }
+}
+
+/// The front matter as it is written.
+#[derive(Debug, Deserialize)]
+struct RawSkill {
+    name: String,
+    description: String,
+    license: Option<String>,
+    compatibility: Option<String>,
+    metadata: Option<BTreeMap<String, Value>>,
+    #[serde(rename = "allowed-tools", alias = "allowed_tools")]
+    allowed_tools: Option<Words>,
+    version: Option<String>,
+    display_name: Option<String>,
+    tools_required: Option<Words>,
+    parameters: Option<Vec<Parameter>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a list of tools must be names separated by blanks, or a list of names"
+)]
+enum Words {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl Words {
+    /// The names. Blanks and commas inside brackets belong to their name, as in `Bash(git add:*)`.
+    fn names(self) -> Vec<String> {
+        let text = match self {
+            Self::List(names) => return names,
+            Self::Text(text) => text,
+        };
+        let mut depth = 0_usize;
+        let apart = |c: char| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && (c.is_whitespace() || c == ',')
+        };
+        text.split(apart).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// Reads `SKILL.md` of a folder. `files` stay empty.
+///
+/// # Errors
+/// Everything that is wrong with it, as fragments.
+pub(super) fn read(folder: &Path, place: &Place) -> Result<SkillBody, Vec<String>> {
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let text = file::read(folder, &folder.join(FILE)).map_err(|fault| vec![fault])?;
+    parse(&name.unwrap_or_default(), &text, place.clone())
+}
+
+/// Reads the text of a `SKILL.md` from a folder of this name.
+///
+/// # Errors
+/// Everything that is wrong with it, as fragments.
+pub(super) fn parse(folder: &str, text: &str, place: Place) -> Result<SkillBody, Vec<String>> {
+    let one = |fault: String| vec![fault];
+    let (yaml, body) = front_matter::split(text).map_err(one)?;
+    let slips = unknown_keys(yaml).map_err(one)?.into_iter().filter_map(|key| key.slip);
+    let mut faults: Vec<String> = slips.collect();
+    let raw: RawSkill = match front_matter::yaml(yaml) {
+        Ok(raw) => raw,
+        Err(fault) => {
+            faults.push(fault);
+            return Err(faults);
+        }
+    };
+    faults.extend(raw_faults(&raw, folder));
+    if body.is_empty() {
+        faults
+            .push("the instructions are missing: the text behind the front matter is empty".into());
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let skill = of(raw, place);
+    Ok(SkillBody { skill, instructions: body.to_owned(), files: Vec::new() })
+}
+
+fn raw_faults(raw: &RawSkill, folder: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if let Err(fault) = name::check(&raw.name) {
+        faults.push(fault);
+    } else if raw.name != folder {
+        let folder = shown(folder);
+        faults.push(format!("name \"{}\" is not the folder's name, \"{folder}\"", raw.name));
+    }
+    let length = raw.description.trim().chars().count();
+    if length == 0 {
+        faults.push("description is empty".to_owned());
+    } else if length > MAX_DESCRIPTION {
+        let most = "at most 1024 are allowed";
+        faults.push(format!("description has {length} characters; {most}"));
+    }
+    let length = raw.compatibility.as_ref().map_or(0, |text| text.chars().count());
+    if length > MAX_COMPATIBILITY {
+        faults.push(format!("compatibility has {length} characters; at most 500 are allowed"));
+    }
+    faults
+}
+
+fn of(raw: RawSkill, place: Place) -> Skill {
+    let metadata = raw.metadata.unwrap_or_default();
+    let stated = metadata.get("version").map(|version| match version {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    let version = raw.version.or(stated).filter(|version| !version.trim().is_empty());
+    Skill {
+        name: raw.name,
+        display_name: raw.display_name,
+        description: raw.description.trim().to_owned(),
+        version: version.unwrap_or_else(|| DEFAULT_VERSION.to_owned()),
+        license: raw.license,
+        compatibility: raw.compatibility,
+        metadata,
+        allowed_tools: ours(raw.allowed_tools),
+        tools_required: ours(raw.tools_required),
+        parameters: raw.parameters.unwrap_or_default(),
+        place,
+    }
+}
+
+/// A list with the names of other programs as ours.
+fn ours(words: Option<Words>) -> Vec<String> {
+    let mut tools: Vec<String> = Vec::new();
+    for written in words.map(Words::names).unwrap_or_default() {
+        let name = written.split('(').next().unwrap_or_default().trim();
+        let known = FOREIGN_TOOLS.iter().find(|(foreign, _)| *foreign == name);
+        let names = match (known, name.strip_prefix("mcp__")) {
+            (Some((_, ours)), _) => ours.iter().map(|tool| (*tool).to_owned()).collect(),
+            (None, Some(remote)) if remote.contains("__") => vec![remote.to_owned()],
+            (None, Some(server)) => vec![format!("server:{server}")],
+            (None, None) => vec![name.to_owned()],
+        };
+        for name in names {
+            if !name.is_empty() && !tools.contains(&name) {
+                tools.push(name);
+            }
+        }
+    }
+    tools
+}
+
+/// A key that neither the standard nor the seeds have.
+pub(super) struct UnknownKey {
+    /// The key.
+    pub(super) key: String,
+    /// What is wrong, when it looks like a slip: a missed `allowed-tools` would lift a limit, so the skill is not loaded. Other unknown
+    /// keys are extensions of other programs and do no harm.
+    pub(super) slip: Option<String>,
+}
+
+/// The unknown keys of a front matter.
+///
+/// # Errors
+/// Why it is no YAML mapping, as a fragment.
+pub(super) fn unknown_keys(yaml: &str) -> Result<Vec<UnknownKey>, String> {
+    let keys: BTreeMap<String, IgnoredAny> = front_matter::yaml(yaml)?;
+    let unknown = keys.into_keys().filter(|key| !KEYS.contains(&key.as_str()));
+    let described = unknown.map(|key| {
+        let near = slips(&key, KEYS.into_iter());
+        let slip = (!near.is_empty())
+            .then(|| format!("unknown key \"{}\"{}", shown(&key), did_you_mean(&near)));
+        UnknownKey { key, slip }
+    });
+    Ok(described.collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Files of kits and guides.
+
+use super::super::{guide, kit};
+use super::*;
+
+fn tools<R>(read: impl FnOnce(&Tools<'_>) -> R) -> R {
+    read(&Tools { names: &names(), check: &check_args })
+}
+
+#[test]
+fn a_kit_is_read() {
+    let text = "kit: note\ndescription: Write a note.\nsteps:\n  - {order: 1, tool: file_manager, action: write, params: {path: a.md}, note: First.}\n  - tool: get_local_time\n";
+    let kit = tools(|tools| kit::read(text, Place::BuiltIn, tools)).unwrap();
+    assert_eq!(kit.name, "note");
+    assert_eq!(kit.tools().collect::<Vec<_>>(), ["file_manager", "get_current_time"]);
+    assert_eq!(kit.steps[0].params, json!({"path": "a.md", "action": "write"}));
+    assert_eq!(kit.steps[0].note, "First.");
+}
+
+#[test]
+fn bad_kits() {
+    let check = |steps: &str, message: &str| {
+        let text = format!("tool_kit: x\ndescription: d\nsteps:\n  - {steps}\n");
+        let read = tools(|tools| kit::read(&text, Place::BuiltIn, tools));
+        assert_eq!(read, Err(message.to_owned()), "{text}");
+    };
+    let missing =
+        "step 1 (read_file): path: expected this required parameter (string), got nothing. Add it.";
+    check("{tool: read_file, params: {file: a}}", missing);
+    check("{tool: read_file}", missing);
+    check(
+        "{tool: edit_file, params: {path: a, old_text: b, new_text: c, replace_al: true}}",
+        "step 1 (edit_file): unknown parameter \"replace_al\" was ignored; did you mean \"replace_all\"?",
+    );
+    check(
+        "{tool: file_manager, action: delete, params: {path: a}}",
+        "step 1 (file_manager): action: expected one of [\"read\",\"write\"], got the string \"delete\". Send one of these values exactly.",
+    );
+    check(
+        "{tool: file_manager, action: read, params: {path: a, action: read}}",
+        "step 1 has an action beside the one in its params",
+    );
+    check(
+        "{tool: raed_file, params: {path: a}}",
+        "step 1: unknown tool \"raed_file\"; did you mean \"read_file\", \"find_files\"?",
+    );
+    check(
+        "{order: 2, tool: get_current_time}",
+        "step 1 has order 2; steps are numbered 1, 2, 3 in order",
+    );
+    check("{tool: get_current_time, notes: x}", "unknown key \"notes\"; did you mean \"note\"?");
+    let check = |text: &str, message: &str| {
+        let read = tools(|tools| kit::read(text, Place::BuiltIn, tools));
+        assert_eq!(read, Err(message.to_owned()), "{text}");
+    };
+    check("tool_kit: x\ndescription: d\nsteps: []", "steps are missing");
+    check("tool_kit: x\ndescription: d", "the key \"steps\" is missing");
+    check(
+        "tool_kit: x\ndescription: ' '\nsteps: [{tool: get_current_time}]",
+        "description is empty",
+    );
+    check(
+        "tool_kit: Big\ndescription: d\nsteps: []",
+        "tool_kit \"Big\" must be 1 to 64 lower-case letters a-z, digits, hyphens and underscores",
+    );
+    // The seed's own drift: `goal` and `tools` are no keys (SPEC 3.7).
+    check(
+        "tool_kit: x\ngoal: d\nsteps: []",
+        "unknown key \"goal\"; the keys are kit, tool_kit, description, steps",
+    );
+}
+
+#[test]
+fn bad_guides() {
+    let check = |text: &str, message: &str| {
+        let read = tools(|tools| guide::read(text, Place::BuiltIn, tools));
+        assert_eq!(read, Err(message.to_owned()), "{text}");
+    };
+    check("tool: read_file", "says nothing: give when_to_use, when_not_to_use, examples or tips");
+    check(
+        "tool: reed_file\ntips: [a]",
+        "unknown tool \"reed_file\"; did you mean \"read_file\", \"find_files\"?",
+    );
+    check(
+        "tool: read_file\nexamples:\n  - need: ok\n    args: {path: a}\n  - need: bad\n    args: {pth: a}",
+        "example 2 (\"bad\"): path: expected this required parameter (string), got nothing. You sent \"pth\"; name it \"path\".",
+    );
+    check(
+        "tool: read_file\nexamples:\n  - need: bad\n    args: {path: 5}",
+        "example 1 (\"bad\"): 5 was read as \"5\"",
+    );
+    check("tool: read_file\nexamples:\n  - args: {path: 5}", "the key \"need\" is missing");
+    check(
+        "tool: read_file\nwhen_not_to_us: [a]",
+        "unknown key \"when_not_to_us\"; did you mean \"when_not_to_use\", \"when_to_use\"?",
+    );
+}
+
+#[test]
+fn only_kits_and_guides_whose_tools_are_in_view_are_given() {
+    let library = load(&Folders::default());
+    let names = |view: &[&str]| {
+        let kits = library.kits_for(|tool| view.contains(&tool));
+        let guides = library.guides_for(|tool| view.contains(&tool));
+        (kits.iter().map(|k| k.name.as_str()).collect::<Vec<_>>(), guides.len())
+    };
+    assert_eq!(names(&["find_files", "read_file", "edit_file"]), (vec!["careful_edit"], 1));
+    assert_eq!(names(&["read_file", "edit_file"]), (vec![], 1));
+    assert_eq!(names(&["read_file"]), (vec![], 0));
+}

@@ -1,0 +1,28 @@
+//! What the loop says to a model in its own words, in one place.
+
+/// The rounds are used up (seed 000).
+pub(crate) const ROUND_LIMIT: &str = "You have reached the tool call limit. Please respond with the best answer you have so far based on the information gathered.";
+/// The same calls come again and again (seed 000).
+pub(crate) const REPEATED: &str = "You are repeating the same tool calls. No more tools can be called. Please respond with the best answer you have so far based on the information gathered.";
+/// Rounds bring nothing new, and the hint did not help.
+pub(crate) const STALLED: &str = "Your last tool calls brought nothing new. No more tools can be called. Please respond with the best answer you have so far, and say what is missing.";
+/// Rounds bring nothing new (SPEC 6.5, Stall: a hint first).
+pub(crate) const STALL_HINT: &str = "The last tool calls brought no new information and changed nothing. Try another way, or answer with what you have.";
+/// The model said nothing and asked for nothing.
+pub(crate) const EMPTY: &str = "Your last answer was empty. Please answer, or call a tool.";
+/// A call in an answer that was asked for without tools.
+pub(crate) const NO_MORE_TOOLS: &str =
+    "This call was not run: no more tools can be called in this run.";
+/// A call that was open when the run was stopped.
+pub(crate) const STOPPED: &str = "The run was stopped before this call was answered; it was not run, or its result is not known. Check before you call it again.";
+/// A call that waited for a person when the run was stopped.
+pub(crate) const NOT_ANSWERED: &str =
+    "This call was not run: the run went on before anybody answered.";
+/// More questions than a run may ask.
+pub(crate) const TOO_MANY_QUESTIONS: &str = "You have asked the user 3 questions in this run, which is the most. Go on with what you know, and say what you assumed.";
+/// A budget is used up; `{}` is which.
+pub(crate) fn budget(message: &str) -> String {
+    format!(
+        "{message} No more tools can be called. Please respond with the best answer you have so far based on the information gathered."
+    )
+}

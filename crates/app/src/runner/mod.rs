@@ -1,0 +1,320 @@
+//! Running agents: the loop of `agent` over this Toolcrib's door, store and library.
+
+mod approver;
+mod job;
+mod library;
+mod limits;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolcrib_agent::context::{CompactionRules, Prices, Summary, Windows};
+use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
+use toolcrib_agent::events::EventSink;
+use toolcrib_agent::ask_user;
+use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem, load_skill};
+use toolcrib_agent::machine::{ActiveSkill, Machine};
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{
+    Checkpoints, Clock, Context, Conversation, ConversationId, Entry, RunId, RunUsage, StoreError,
+    StoredRun, SystemClock,
+};
+use toolcrib_providers::chat::{Message, UserMessage};
+use toolcrib_providers::model::Model;
+
+use crate::settings::SetupError;
+use crate::toolcrib::Toolcrib;
+
+pub use approver::{AskLater, WaitForDecision};
+pub use limits::{LimitError, RunnerLimits};
+
+/// What a runner is set up with.
+#[derive(Debug, Clone)]
+pub struct RunnerSettings {
+    /// Where agents, skills, kits and guides are read from.
+    pub folders: Folders,
+    /// Workspace folder, for `AGENTS.md` and the system prompt.
+    pub workspace: Option<PathBuf>,
+    /// Window sizes of models.
+    pub windows: Windows,
+    /// Prices of models.
+    pub prices: Prices,
+    /// When older messages are replaced by a summary.
+    pub compaction: CompactionRules,
+}
+
+/// Runs agents. Cheap to clone.
+#[derive(Clone)]
+pub struct Runner {
+    toolcrib: Toolcrib,
+    store: Arc<dyn Checkpoints>,
+    clock: Arc<dyn Clock>,
+    library: LibraryHandle,
+    settings: Arc<RunnerSettings>,
+    /// Summaries of the conversations of this process; a later process makes its own when it needs one.
+    summaries: Arc<Mutex<HashMap<ConversationId, Summary>>>,
+}
+
+/// A run to be started.
+pub struct Start {
+    /// What is said.
+    pub message: UserMessage,
+    /// Who answers.
+    pub agent: Agent,
+    /// The models, in the order in which they are asked.
+    pub models: Vec<Arc<dyn Model>>,
+    /// The conversation; a new id begins one.
+    pub conversation: ConversationId,
+    /// Whose run it is; agent and conversation are filled in.
+    pub context: Context,
+    /// What it may use; the agent's own limits hold where these say nothing.
+    pub limits: RunnerLimits,
+    /// A skill that is active from the start, beside the agent's own.
+    pub skill: Option<String>,
+    /// Whether answers are streamed.
+    pub stream: bool,
+    /// What another process needs to make this run's surroundings again; kept as it is.
+    pub setup: serde_json::Value,
+}
+
+/// How a run ended, or where it waits.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The run.
+    pub run: RunId,
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// How it ended, or what it waits for.
+    pub driven: Driven,
+    /// Text of the newest answer.
+    pub text: String,
+    /// Messages that came too late for it.
+    pub left_over: Vec<UserMessage>,
+}
+
+/// Who looks on and who answers while a run works.
+#[derive(Clone)]
+pub struct Surfaces {
+    /// Stops it, and takes messages for it.
+    pub control: Control,
+    /// Is told what happens.
+    pub events: EventSink,
+    /// Answers questions of the model.
+    pub person: Arc<dyn Person>,
+}
+
+/// Why a run could not be started or taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// There is no such run.
+    #[error("there is no run {0}; `toolcrib resume --list` shows those that wait")]
+    UnknownRun(RunId),
+    /// It does not wait for anybody.
+    #[error("{0}")]
+    NotPaused(String),
+    /// The stored form cannot be read.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The agent or a skill of it cannot be used.
+    #[error("{0}")]
+    Agent(String),
+    /// The loop could not begin or go on.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Runner {
+    /// A runner over this Toolcrib: adds the tools of the loop (`ask_user`, `load_skill`) and reads the library's folders.
+    ///
+    /// # Errors
+    /// When a tool of the loop cannot be added.
+    pub async fn new(toolcrib: Toolcrib, settings: RunnerSettings) -> Result<Self, SetupError> {
+        let library = LibraryHandle::new(Library::default());
+        let tools = vec![
+            Entry::Local(ask_user::handler()),
+            Entry::Local(load_skill::handler(library.clone())),
+        ];
+        let source = FixedSource::new("agent", tools);
+        toolcrib.catalog().attach(&source).await.map_err(SetupError::Source)?;
+        let runner = Self {
+            store: Arc::clone(toolcrib.runs()),
+            toolcrib,
+            clock: Arc::new(SystemClock),
+            library,
+            settings: Arc::new(settings),
+            summaries: Arc::default(),
+        };
+        runner.reload();
+        Ok(runner)
+    }
+
+    /// The library as it is now.
+    #[must_use]
+    pub fn library(&self) -> Arc<Library> {
+        self.library.current()
+    }
+
+    /// Reads the library's folders again, and says what is wrong with them.
+    pub fn reload(&self) -> Vec<Problem> {
+        let library = library::load(&self.toolcrib, &self.settings.folders);
+        let problems = library.problems.clone();
+        self.library.replace(library);
+        problems
+    }
+
+    /// The handle of the library, for the tool that loads skills.
+    #[must_use]
+    pub fn library_handle(&self) -> LibraryHandle {
+        self.library.clone()
+    }
+
+    /// Where conversations and runs are kept.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Checkpoints> {
+        &self.store
+    }
+
+    /// Starts a run and drives it until it is over or waits.
+    ///
+    /// # Errors
+    /// [`RunnerError`] when it cannot begin, or cannot be stored.
+    pub async fn start(&self, start: Start, on: &Surfaces) -> Result<Finished, RunnerError> {
+        let history = self.open(&start).await?;
+        let rounds = start.limits.rounds(&start.agent);
+        let mut machine = Machine::begin(
+            RunId::fresh(),
+            start.conversation,
+            history,
+            start.message.clone(),
+            rounds,
+        );
+        machine.summarised(self.summary(start.conversation));
+        for skill in self.first_skills(&start.agent, start.skill.as_deref())? {
+            machine.activate(skill);
+        }
+        let job = self.job(&start, RunUsage::default(), None);
+        self.drive(machine, job, on).await
+    }
+
+    /// Takes up a run that waits: `start` says again what another process said at first, its message is not used.
+    ///
+    /// # Errors
+    /// [`RunnerError`] when there is no such run, it does not wait, or cannot be stored.
+    pub async fn resume(
+        &self,
+        run: StoredRun,
+        start: Start,
+        on: &Surfaces,
+    ) -> Result<Finished, RunnerError> {
+        let taken = self.store.take_run(run.id).await.map_err(|error| match error {
+            StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
+            StoreError::Conflict(status) => RunnerError::NotPaused(format!(
+                "the run {} does not wait for anybody: {status}",
+                run.id
+            )),
+            error => RunnerError::Store(error),
+        })?;
+        let messages = self.store.messages(taken.conversation, 0).await?;
+        let (machine, used, _) = toolcrib_agent::drive::restore(&taken, messages)?;
+        let job = self.job(&start, used, Some(&taken));
+        self.drive(machine, job, on).await
+    }
+
+    async fn drive(
+        &self,
+        mut machine: Machine,
+        job: Job,
+        on: &Surfaces,
+    ) -> Result<Finished, RunnerError> {
+        let driver = Driver {
+            invoker: Arc::new(self.toolcrib.engine().clone()),
+            catalog: self.toolcrib.engine().shared_catalog(),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            person: Arc::clone(&on.person),
+            windows: Arc::new(self.settings.windows.clone()),
+            prices: Arc::new(self.settings.prices.clone()),
+            compaction: self.settings.compaction,
+            refresh: self.toolcrib.reload(),
+            events: Arc::clone(&on.events),
+        };
+        let driven = driver.drive(&mut machine, &job, &on.control).await?;
+        let conversation = machine.state().conversation;
+        if let Some(summary) = &machine.state().summary {
+            let mut summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+            summaries.insert(conversation, summary.clone());
+        }
+        Ok(Finished {
+            run: machine.state().run,
+            conversation,
+            driven,
+            text: machine.answer().to_owned(),
+            left_over: on.control.take(),
+        })
+    }
+
+    /// The messages of the conversation so far; a new one is begun.
+    async fn open(&self, start: &Start) -> Result<Vec<Arc<Message>>, RunnerError> {
+        let now = self.clock.now_ms();
+        let known = self.store.conversation(start.conversation).await?;
+        let is_new = known.is_none();
+        let conversation = Conversation {
+            id: start.conversation,
+            owner: start.context.owner.clone(),
+            title: known.as_ref().map_or_else(|| title(&start.message.text), |c| c.title.clone()),
+            agent: start.agent.name.clone(),
+            workspace: start.context.workspace.clone(),
+            created_at: known.as_ref().map_or(now, |c| c.created_at),
+            updated_at: now,
+        };
+        self.store.put_conversation(conversation).await?;
+        if is_new {
+            return Ok(Vec::new());
+        }
+        let messages = self.store.messages(start.conversation, 0).await?;
+        let broken = |error| RunnerError::Restore(RestoreError::Broken(error));
+        messages
+            .into_iter()
+            .map(|message| serde_json::from_value(message.body).map(Arc::new).map_err(broken))
+            .collect()
+    }
+
+    fn summary(&self, conversation: ConversationId) -> Option<Summary> {
+        let summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+        summaries.get(&conversation).cloned()
+    }
+
+    fn first_skills(
+        &self,
+        agent: &Agent,
+        extra: Option<&str>,
+    ) -> Result<Vec<ActiveSkill>, RunnerError> {
+        let library = self.library();
+        let names = agent.skills.iter().map(String::as_str).chain(extra);
+        names
+            .map(|name| {
+                let skill =
+                    library.skill(name).map_err(|error| RunnerError::Agent(error.to_string()))?;
+                Ok(ActiveSkill {
+                    name: skill.name.clone(),
+                    allowed_tools: skill.allowed_tools.clone(),
+                    in_prompt: true,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The first words of a message, for lists of conversations.
+fn title(text: &str) -> String {
+    const CHARS: usize = 60;
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    if line.chars().count() <= CHARS {
+        return line.to_owned();
+    }
+    line.chars().take(CHARS).chain(['…']).collect()
+}

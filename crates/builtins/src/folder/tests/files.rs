@@ -1,0 +1,97 @@
+//! Changes of the folder, and the example.
+
+use serde_json::json;
+
+use super::*;
+use crate::folder::{ScaffoldError, fingerprint, scaffold};
+
+#[test]
+fn the_fingerprint_follows_what_makes_a_tool_and_nothing_else() {
+    let tools = Tools::new();
+    let print = || fingerprint(tools.dir.path());
+    assert_eq!(fingerprint(&tools.at("nowhere")), fingerprint(&tools.at("neither")));
+    let mut before = print();
+    let mut check = |what: &str, changes: bool| {
+        let now = print();
+        assert_eq!(now != before, changes, "{what}");
+        assert_eq!(now, print(), "{what}: nothing happened since");
+        before = now;
+    };
+    check("nothing", false);
+    tools.tool("one", PLAIN, "echo 1");
+    check("a tool is added", true);
+    tools.file("one/cache.json", "{}").file("notes.md", "x").tool("_shared", PLAIN, "");
+    check("files that make no tool", false);
+    tools.file("one/tool.toml", "description = \"Another tool.\"\n");
+    check("a definition is changed", true);
+    tools.file("one/run", "#!/bin/sh\necho 2\n");
+    check("a program is changed in place", true);
+    fs::set_permissions(tools.at("one/run"), fs::Permissions::from_mode(0o644)).unwrap();
+    check("a program may not be executed any more", true);
+    fs::set_permissions(tools.at("one/run"), fs::Permissions::from_mode(0o755)).unwrap();
+    check("it may again", true);
+    fs::rename(tools.at("one"), tools.at("two")).unwrap();
+    check("a folder has another name", true);
+    tools.tool("aaa", PLAIN, "");
+    check("a tool is added before it", true);
+    fs::remove_dir_all(tools.at("aaa")).unwrap();
+    check("a tool is removed", true);
+}
+
+#[test]
+#[ignore = "measures; run it by name in a release build"]
+fn how_long_a_fingerprint_of_a_hundred_tools_takes() {
+    let tools = Tools::new();
+    for n in 0..100 {
+        tools.tool(&format!("tool_{n}"), PLAIN, "").file(&format!("tool_{n}/notes.md"), "x");
+    }
+    let mut times: Vec<_> = (0..50)
+        .map(|_| {
+            let begun = std::time::Instant::now();
+            assert_ne!(fingerprint(tools.dir.path()), 0);
+            begun.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    println!("least {:?}, median {:?}", times[0], times[25]);
+}
+
+#[tokio::test]
+async fn the_example_works_at_once_and_is_never_overwritten() {
+    let tools = Tools::new();
+    let dir = tools.at("new/tools");
+    let made = scaffold(&dir, "greet").unwrap();
+    assert_eq!(made, dir.join("greet"));
+    let source = FolderSource::new("mine", &dir);
+    for (args, is_error, text) in [
+        (json!({"who": "Ada"}), false, "Hello, Ada."),
+        (json!({"who": "Ada", "loud": true}), false, "Hello, Ada!!!"),
+        (json!({"who": "%s $(id) `id`"}), false, "Hello, %s $(id) `id`."),
+        (json!({"loud": true}), true, "There is nobody to greet: give a name in who."),
+    ] {
+        let said = call(&source, "greet", args).await.unwrap();
+        assert_eq!(said.is_error, is_error);
+        assert_eq!(crate::testing::Said(said).text(), text);
+    }
+    fs::write(made.join("tool.toml"), "mine").unwrap();
+    assert!(matches!(scaffold(&dir, "greet"), Err(ScaffoldError::Exists(_))));
+    assert_eq!(fs::read_to_string(made.join("tool.toml")).unwrap(), "mine");
+    for bad in ["", "Not Good", "../up", "a/b", "_x"] {
+        assert!(matches!(scaffold(&dir, bad), Err(ScaffoldError::Name(_))), "{bad}");
+    }
+    assert!(matches!(scaffold(&made.join("tool.toml"), "x"), Err(ScaffoldError::Write(..))));
+}
+
+#[test]
+fn every_key_of_the_example_is_read() {
+    let tools = Tools::new();
+    let made = scaffold(tools.dir.path(), "greet").unwrap();
+    let spec = tools.reports().remove(0).spec.unwrap();
+    assert_eq!(spec.input_schema["required"], json!(["who"]));
+    // The commented part works too when it is switched on.
+    let text = fs::read_to_string(made.join("tool.toml")).unwrap();
+    let (head, config) = text.split_at(text.find("# [config").unwrap());
+    fs::write(made.join("tool.toml"), [head, &config.replace("# ", "")].concat()).unwrap();
+    let spec = tools.reports().remove(0).spec.unwrap();
+    assert!(spec.config[0].secret && spec.config[0].required);
+}

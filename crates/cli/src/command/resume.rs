@@ -1,0 +1,172 @@
+//! `toolcrib resume`: a run that waits for a person goes on.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_app::Stores;
+use toolcrib_app::agent::drive::Control;
+use toolcrib_app::agent::machine::{Pending, Said, Waits};
+use toolcrib_app::core::{
+    Decision, DecisionRecord, GrantScope, RunId, RunStatus, StoredRun,
+};
+use toolcrib_app::runner::Surfaces;
+
+use super::run::{failure, report, waits_for};
+use crate::cli::Resume;
+use crate::output::{self, Failure};
+use crate::session::{self, Prepared, Printer, Setup};
+use crate::{interrupt, world};
+
+/// Runs that are listed.
+const LISTED: usize = 100;
+
+pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
+    let prepared = prepared(command)?;
+    world::block_on(async {
+        let stores = Stores::open(Some(&world::state_folder()?.join("toolcrib.db")))
+            .map_err(|error| Failure::configuration(error.to_string()))?;
+        let waiting = stores.runs.runs("", Some(RunStatus::Paused), LISTED).await.map_err(store)?;
+        if command.list {
+            return list(&waiting, json);
+        }
+        let run = match command.run {
+            Some(id) => stores.runs.run(id).await.map_err(store)?.ok_or_else(|| unknown(id))?,
+            None => only(waiting)?,
+        };
+        if run.status == RunStatus::Running {
+            return elsewhere(&stores, &run, &prepared, json).await;
+        }
+        go_on(command, run, prepared, json).await
+    })
+}
+
+fn store(error: toolcrib_app::core::StoreError) -> Failure {
+    Failure::run(error.to_string())
+}
+
+fn unknown(id: RunId) -> Failure {
+    Failure::not_found(format!("there is no run {id}; `toolcrib resume --list` shows those that wait"))
+}
+
+fn prepared(command: &Resume) -> Result<Prepared, Failure> {
+    let mut prepared = Prepared::default();
+    if let Some(text) = &command.answer {
+        prepared.said = Some(Said::Answered { text: text.clone() });
+    }
+    if command.skip {
+        prepared.said = Some(Said::Skipped);
+        prepared.decision = Some(Decision::Skip);
+    }
+    if command.approve {
+        prepared.decision = Some(Decision::Approve { scope: GrantScope::Once });
+    }
+    if let Some(note) = &command.deny {
+        let note = Some(note.clone()).filter(|note| !note.is_empty());
+        prepared.decision = Some(Decision::Deny { note });
+    }
+    if let Some(text) = &command.args {
+        let args = serde_json::from_str(text)
+            .map_err(|error| Failure::usage(format!("--args is no JSON: {error}")))?;
+        prepared.decision = Some(Decision::Edit { args });
+    }
+    Ok(prepared)
+}
+
+fn only(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
+    match (waiting.pop(), waiting.len()) {
+        (Some(run), 0) => Ok(run),
+        (None, _) => Err(Failure::not_found("no run waits for anybody")),
+        (Some(_), more) => Err(Failure::usage(format!(
+            "{} runs wait; name one of those that `toolcrib resume --list` shows",
+            more + 1
+        ))),
+    }
+}
+
+fn pending(run: &StoredRun) -> Vec<Pending> {
+    let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
+    serde_json::from_value(pending).unwrap_or_default()
+}
+
+fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
+    if json {
+        let rows = waiting.iter().map(|run| {
+            json!({
+                "run": run.id,
+                "conversation": run.conversation,
+                "agent": run.context.agent,
+                "since": run.updated_at,
+                "waiting": pending(run),
+            })
+        });
+        output::document(&rows.collect::<Value>(), true)?;
+        return Ok(0);
+    }
+    if waiting.is_empty() {
+        output::note("toolcrib: no run waits for anybody");
+    }
+    for run in waiting {
+        let what: Vec<String> = pending(run).iter().map(|wait| waits_for(&wait.what)).collect();
+        output::data(&format!("{}  {}", run.id, what.join("; ")))?;
+    }
+    Ok(0)
+}
+
+/// A run that a process works on: a decision is written down for it.
+async fn elsewhere(
+    stores: &Stores,
+    run: &StoredRun,
+    prepared: &Prepared,
+    json: bool,
+) -> Result<u8, Failure> {
+    let open = stores.approvals.pending().await.map_err(store)?;
+    let open: Vec<_> = open.into_iter().filter(|request| request.run == Some(run.id)).collect();
+    if open.is_empty() {
+        return Err(Failure::usage(format!(
+            "the run {} is being worked on and waits for nobody; if its process has died, it cannot be taken up",
+            run.id
+        )));
+    }
+    let Some(decision) = &prepared.decision else {
+        let what: Vec<String> =
+            open.into_iter().map(|request| waits_for(&Waits::Approval(Box::new(request)))).collect();
+        return Err(Failure {
+            code: 6,
+            message: format!("{}; decide with --approve, --deny or --skip", what.join("; ")),
+        });
+    };
+    for request in open {
+        let record = DecisionRecord {
+            decision: decision.clone(),
+            decided_by: "command line".to_owned(),
+            decided_at: toolcrib_app::core::Clock::now_ms(&toolcrib_app::core::SystemClock),
+        };
+        match stores.approvals.decide(request.id, record).await.map_err(store)? {
+            Ok(()) => output::remark(&format!("decided about {}; its process goes on", request.tool), json),
+            Err(first) => output::remark(
+                &format!("{} was decided before by {}", request.tool, first.decided_by),
+                json,
+            ),
+        }
+    }
+    Ok(0)
+}
+
+async fn go_on(
+    command: &Resume,
+    run: StoredRun,
+    prepared: Prepared,
+    json: bool,
+) -> Result<u8, Failure> {
+    let kept = run.state.get("setup").cloned().unwrap_or_default();
+    let setup = Setup::of_value(&kept)?;
+    let session = session::open(&setup.brain(), &setup.world(), command.on_ask).await?;
+    session.warnings.iter().for_each(|warning| output::remark(warning, json));
+    let printer = Printer::default();
+    let control = Control::new();
+    interrupt::stops(&control);
+    let surfaces = Surfaces { control, events: printer.sink(json), person: Arc::new(prepared) };
+    let start = session.start("", run.conversation);
+    let finished = session.runner.resume(run, start, &surfaces).await.map_err(failure)?;
+    report(&finished, &printer, json)
+}

@@ -1,0 +1,88 @@
+//! `toolcrib run`: a task in, the answer out.
+
+use std::sync::Arc;
+
+use toolcrib_app::agent::drive::{Control, Driven};
+use toolcrib_app::agent::machine::{End, Waits};
+use toolcrib_app::core::ConversationId;
+use toolcrib_app::runner::{Finished, Surfaces};
+
+use crate::cli::Run;
+use crate::output::{self, Failure};
+use crate::session::{self, Printer, TerminalPerson};
+use crate::{interrupt, world};
+
+pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
+    let task = task(command.task.as_deref())?;
+    world::block_on(async {
+        let session = session::open(&command.brain, &command.world, command.on_ask).await?;
+        session.warnings.iter().for_each(|warning| output::remark(warning, json));
+        let conversation = command.conversation.unwrap_or_else(ConversationId::fresh);
+        let printer = Printer::default();
+        let control = Control::new();
+        interrupt::stops(&control);
+        let surfaces =
+            Surfaces { control, events: printer.sink(json), person: Arc::new(TerminalPerson) };
+        let start = session.start(&task, conversation);
+        let finished = session.runner.start(start, &surfaces).await.map_err(failure)?;
+        report(&finished, &printer, json)
+    })
+}
+
+/// The task, or standard input.
+fn task(given: Option<&str>) -> Result<String, Failure> {
+    let text = match given {
+        Some(text) if text != "-" => text.to_owned(),
+        _ => String::from_utf8(output::input()?)
+            .map_err(|error| Failure::usage(format!("the task is no UTF-8: {error}")))?,
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the task is empty; write what is to be done"));
+    }
+    Ok(text)
+}
+
+/// The answer to standard output, everything else beside it.
+pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Result<u8, Failure> {
+    let (tally, streamed) = printer.tally();
+    if !json {
+        if !streamed && !finished.text.is_empty() {
+            output::data(&finished.text)?;
+        }
+        match &finished.driven {
+            Driven::Ended(End::Failed { message, .. } | End::Budget { message }) => {
+                output::note(&format!("toolcrib: {message}"));
+            }
+            Driven::Ended(End::Completed) => {}
+            Driven::Ended(end) => output::note(&format!("toolcrib: the run ended: {}", end.as_str())),
+            Driven::Paused(pending) => {
+                for wait in pending {
+                    output::note(&format!("toolcrib: {}", waits_for(&wait.what)));
+                }
+                output::note(&format!("toolcrib: go on with `toolcrib resume {}`", finished.run));
+            }
+        }
+    }
+    Ok(tally.exit_code(&finished.driven))
+}
+
+/// One line for what a run waits for.
+pub(crate) fn waits_for(what: &Waits) -> String {
+    match what {
+        Waits::Approval(request) => {
+            format!("{} needs approval: {}", request.tool, request.summary)
+        }
+        Waits::Answer(question) => format!("the model asks: {}", question.question),
+    }
+}
+
+pub(crate) fn failure(error: toolcrib_app::runner::RunnerError) -> Failure {
+    use toolcrib_app::runner::RunnerError;
+    let code = match &error {
+        RunnerError::UnknownRun(_) => 4,
+        RunnerError::NotPaused(_) => 2,
+        RunnerError::Agent(_) => 3,
+        RunnerError::Restore(_) | RunnerError::Drive(_) | RunnerError::Store(_) => 1,
+    };
+    Failure { code, message: error.to_string() }
+}

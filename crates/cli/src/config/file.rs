@@ -1,0 +1,261 @@
+//! The form of the file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toml::Spanned;
+use toolcrib_app::providers::live::ProviderKind;
+use toolcrib_app::providers::quirks::Server;
+use toolcrib_app::{Preset, ToolSettings};
+
+use crate::config::on_ask::OnAsk;
+use crate::config::values::{self, Hidden};
+
+/// The configuration file. What it leaves out has the defaults of the parts that it configures.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Where it was read from, or would be.
+    #[serde(skip)]
+    pub(crate) path: PathBuf,
+    pub(crate) model: ModelSection,
+    /// Providers by their id.
+    pub(crate) providers: BTreeMap<ProviderId, Spanned<ProviderSection>>,
+    /// What is known of models, by a pattern of their names (`*` stands for any text).
+    pub(crate) models: BTreeMap<String, ModelFacts>,
+    pub(crate) limits: Limits,
+    /// What the owner says of tools, by their canonical names.
+    tools: BTreeMap<String, ToolSection>,
+    pub(crate) agent: AgentSection,
+    /// What happens to a call that must be approved when nobody is there.
+    pub(crate) on_ask: Option<OnAsk>,
+    /// What runs without asking.
+    pub(crate) policy: Option<Preset>,
+}
+
+/// `[model]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelSection {
+    /// The model that is asked, `PROVIDER/MODEL`.
+    pub(crate) default: Option<String>,
+    /// The models that are asked when it cannot answer, in order.
+    pub(crate) fallback: Vec<String>,
+    /// Whether answers are streamed; default: yes.
+    pub(crate) stream: Option<bool>,
+}
+
+/// `[agent]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgentSection {
+    /// The agent that answers when none is named.
+    pub(crate) default: Option<String>,
+}
+
+/// `[models."pattern"]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "WrittenFacts")]
+pub(crate) struct ModelFacts {
+    /// Size of the window in tokens.
+    pub(crate) window: Option<u64>,
+    /// Most tokens of one answer.
+    pub(crate) max_output: Option<u64>,
+    /// What it costs.
+    pub(crate) price: Option<FlatPrice>,
+}
+
+/// Prices of a million tokens, in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlatPrice {
+    /// Of a request.
+    pub(crate) input: u64,
+    /// Of an answer.
+    pub(crate) output: u64,
+}
+
+/// The section as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFacts {
+    window: Option<u64>,
+    max_output: Option<u64>,
+    #[serde(default, deserialize_with = "values::micro_usd")]
+    input_price: Option<u64>,
+    #[serde(default, deserialize_with = "values::micro_usd")]
+    output_price: Option<u64>,
+}
+
+impl TryFrom<WrittenFacts> for ModelFacts {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenFacts) -> Result<Self, &'static str> {
+        let WrittenFacts { window, max_output, input_price, output_price } = written;
+        let price = match (input_price, output_price) {
+            (None, None) => None,
+            (Some(input), Some(output)) => Some(FlatPrice { input, output }),
+            _ => return Err("`input_price` and `output_price` go together"),
+        };
+        Ok(Self { window, max_output, price })
+    }
+}
+
+/// `[limits]` of a run and its children; what is left out has the default of the loop.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Rounds, 1 to 100 (DESIGN 9, Repeat guard).
+    pub(crate) rounds: Option<Rounds>,
+    /// Calls of tools.
+    pub(crate) calls: Option<u64>,
+    /// Tokens, as the providers report them.
+    pub(crate) tokens: Option<u64>,
+    /// Time, waiting for people excluded.
+    #[serde(deserialize_with = "values::duration")]
+    pub(crate) time: Option<Duration>,
+    /// Money, in millionths of a US dollar.
+    #[serde(deserialize_with = "values::micro_usd")]
+    pub(crate) cost: Option<u64>,
+}
+
+/// A number of rounds, 1 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u32")]
+pub(crate) struct Rounds(pub(crate) u32);
+
+impl TryFrom<u32> for Rounds {
+    type Error = &'static str;
+
+    fn try_from(rounds: u32) -> Result<Self, &'static str> {
+        if (1..=100).contains(&rounds) { Ok(Self(rounds)) } else { Err("rounds go from 1 to 100") }
+    }
+}
+
+/// `[tools.NAME]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ToolSection {
+    #[serde(deserialize_with = "values::duration")]
+    timeout: Option<Duration>,
+    enabled: Option<bool>,
+    ask: Option<bool>,
+    max_concurrent: Option<usize>,
+    #[serde(deserialize_with = "values::settings")]
+    config: HashMap<String, Hidden>,
+}
+
+/// Id of a provider: lower-case letters, digits, `-`, `_` and `.`, at most 60.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct ProviderId(pub(crate) String);
+
+impl TryFrom<String> for ProviderId {
+    type Error = String;
+
+    fn try_from(id: String) -> Result<Self, String> {
+        let fits = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+        if id.is_empty() || id.len() > 60 || !id.bytes().all(fits) {
+            return Err("an id of a provider has 1 to 60 of a-z, 0-9, -, _ and .".to_owned());
+        }
+        if id == "scripted" {
+            return Err("`scripted` is the provider of scripts; choose another id".to_owned());
+        }
+        Ok(Self(id))
+    }
+}
+
+/// `[providers.ID]`
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProviderSection {
+    /// How it is spoken to; `None` = its id says it.
+    pub(crate) kind: Option<ProviderKind>,
+    /// Where it is; `None` = where the kind's own service is.
+    pub(crate) base_url: Option<String>,
+    key: Option<Hidden>,
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+    /// The model that is asked when none is named.
+    pub(crate) model: Option<String>,
+    /// Headers to send besides.
+    pub(crate) headers: BTreeMap<String, Hidden>,
+    /// Whether its models run on this device.
+    pub(crate) on_device: bool,
+    /// Longest silence.
+    #[serde(deserialize_with = "values::duration")]
+    pub(crate) idle: Option<Duration>,
+    /// Longest time of one request with its retries.
+    #[serde(deserialize_with = "values::duration")]
+    pub(crate) timeout: Option<Duration>,
+    /// Times that a failed request is sent again.
+    pub(crate) retries: Option<u32>,
+    /// Most requests a minute.
+    pub(crate) max_per_minute: Option<u32>,
+    /// Most requests an hour.
+    pub(crate) max_per_hour: Option<u32>,
+    /// Whose quirks it has, when neither kind nor host tells.
+    pub(crate) server: Option<Server>,
+    /// Single quirks that differ.
+    #[serde(deserialize_with = "values::quirks")]
+    pub(crate) quirks: Map<String, Value>,
+}
+
+impl ProviderSection {
+    /// What is wrong with the section as a whole, if anything is.
+    pub(super) fn check(&self, id: &str) -> Result<(), String> {
+        let keys = [self.key.is_some(), self.key_env.is_some(), self.key_file.is_some()];
+        if keys.into_iter().filter(|given| *given).count() > 1 {
+            return Err("give one of `key_env`, `key_file` and `key`, not several".to_owned());
+        }
+        self.kind_of(id).map(|_| ())
+    }
+
+    /// How the provider of this id is spoken to.
+    pub(super) fn kind_of(&self, id: &str) -> Result<ProviderKind, String> {
+        let kinds = || ProviderKind::ALL.map(ProviderKind::as_str).join(", ");
+        self.kind
+            .or_else(|| id.parse().ok())
+            .ok_or_else(|| format!("the provider `{id}` needs `kind`, one of {}", kinds()))
+    }
+
+    /// Where its key is; `None` = in the variable of its kind, if that has one.
+    pub(super) fn key(&self) -> Option<KeySource<'_>> {
+        let written = self.key.as_ref().map(|key| KeySource::Written(&key.0));
+        let variable = || self.key_env.as_deref().map(KeySource::Variable);
+        let file = || self.key_file.as_deref().map(KeySource::File);
+        written.or_else(variable).or_else(file)
+    }
+}
+
+/// Where a key is.
+#[derive(Clone, Copy)]
+pub(super) enum KeySource<'a> {
+    /// In the file itself.
+    Written(&'a str),
+    /// In a variable of the environment.
+    Variable(&'a str),
+    /// In a file of its own.
+    File(&'a Path),
+}
+
+impl Config {
+    /// What the owner says of tools, as the engine takes it.
+    pub(crate) fn tool_settings(&self) -> HashMap<String, ToolSettings> {
+        let settings = |tool: &ToolSection| ToolSettings {
+            timeout: tool.timeout,
+            enabled: tool.enabled,
+            ask: tool.ask,
+            max_concurrent: tool.max_concurrent,
+            config: tool.config.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
+        };
+        self.tools.iter().map(|(name, tool)| (name.clone(), settings(tool))).collect()
+    }
+
+    /// The folder of the file, from which paths in it begin.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+}

@@ -1,0 +1,95 @@
+//! The key of a provider, from where the configuration says it is.
+#![deny(clippy::indexing_slicing)]
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use toolcrib_app::providers::live::ApiKey;
+
+use crate::config::env::Env;
+use crate::config::file::{Config, KeySource};
+use crate::config::providers::{Entry, providers};
+use crate::output::Failure;
+
+/// Largest file with a key, in bytes.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Reads the key of a provider; what is odd about its file is added to `warnings`. `None` = there is none, which some servers are fine with.
+pub(super) fn find(
+    entry: &Entry,
+    config: &Config,
+    env: &Env,
+    warnings: &mut Vec<String>,
+) -> Result<Option<ApiKey>, Failure> {
+    let wrong = |what: String| Failure::configuration(format!("provider {}: {what}", entry.id));
+    let (text, place) = match entry.section.key() {
+        Some(KeySource::Written(key)) => (key.to_owned(), config.path.display().to_string()),
+        Some(KeySource::Variable(name)) => match env.text(name)? {
+            Some(key) => (key, name.to_owned()),
+            None => return Err(wrong(format!("its key is taken from {name}, which is not set"))),
+        },
+        Some(KeySource::File(path)) => {
+            let path = resolved(path, config, env);
+            let key = read(&path, warnings).map_err(|error| {
+                wrong(format!("its key file {} cannot be used: {error}", path.display()))
+            })?;
+            (key, path.display().to_string())
+        }
+        None => {
+            let Some(name) = entry.kind.key_variable() else { return Ok(None) };
+            let Some(key) = env.text(name)? else { return Ok(None) };
+            (key, name.to_owned())
+        }
+    };
+    ApiKey::new(&text).map(Some).map_err(|error| wrong(format!("{place}: {error}")))
+}
+
+/// The secrets of every provider that can be named, as far as they can be read: what is masked in results.
+pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
+    let entries = providers(config, env).unwrap_or_default();
+    let keys = entries.iter().filter_map(|entry| {
+        let key = find(entry, config, env, &mut Vec::new()).ok().flatten()?;
+        Some(key.secret().to_owned())
+    });
+    let headers = entries.iter().flat_map(|entry| entry.section.headers.values());
+    keys.chain(headers.map(|value| value.0.clone())).collect()
+}
+
+/// A path of the file: from the file's folder on, `~/` is the home folder.
+pub(super) fn resolved(path: &Path, config: &Config, env: &Env) -> PathBuf {
+    match (path.strip_prefix("~"), env.path("HOME")) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => config.folder().join(path),
+    }
+}
+
+/// The first line of a file.
+fn read(path: &Path, warnings: &mut Vec<String>) -> io::Result<String> {
+    // Looked at before it is opened: a pipe would be waited for.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));
+    }
+    if is_open(&metadata) {
+        let path = path.display();
+        warnings.push(format!("others can read the key file {path}; chmod 600 {path}"));
+    }
+    let mut line = String::new();
+    BufReader::new(File::open(path)?.take(MAX_BYTES)).read_line(&mut line)?;
+    Ok(line)
+}
+
+#[cfg(unix)]
+fn is_open(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &Metadata) -> bool {
+    false
+}

@@ -1,0 +1,41 @@
+//! What happens to a call that must be approved when nobody is there (`--on-ask`).
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, de};
+
+use crate::config::units;
+
+/// What happens to a call that must be approved when nobody is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OnAsk {
+    /// It is denied at once; the run goes on.
+    #[default]
+    Deny,
+    /// The run ends.
+    Fail,
+    /// The run waits for an answer from elsewhere, this long.
+    Wait(Duration),
+}
+
+impl FromStr for OnAsk {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "deny" => Ok(Self::Deny),
+            "fail" => Ok(Self::Fail),
+            _ => match text.strip_prefix("wait:") {
+                Some(time) => units::duration(time).map(Self::Wait),
+                None => Err(format!("`{text}` is none of deny, fail, wait:DURATION")),
+            },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OnAsk {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(de::Error::custom)
+    }
+}

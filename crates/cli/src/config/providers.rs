@@ -1,0 +1,91 @@
+//! Which providers there are, and the settings of one.
+
+use toolcrib_app::providers::live::{LiveError, ProviderKind, ProviderSettings};
+
+use crate::config::env::Env;
+use crate::config::file::{Config, ProviderSection};
+use crate::config::key;
+use crate::output::Failure;
+
+/// A provider that can be named.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    /// Its id: the name of its section, or that of its kind.
+    pub(crate) id: String,
+    /// How it is spoken to.
+    pub(crate) kind: ProviderKind,
+    /// What the file says of it.
+    pub(super) section: ProviderSection,
+}
+
+/// Kinds that are there as soon as the environment holds their key: one per variable. For OpenAI it is the Responses API, which its newer
+/// models want; the other is there by name.
+const WELL_KNOWN: [ProviderKind; 4] = [
+    ProviderKind::OpenAiResponses,
+    ProviderKind::Anthropic,
+    ProviderKind::Gemini,
+    ProviderKind::DeepSeek,
+];
+
+/// The providers that are set up: those of the file in the order of their ids, then the well-known ones whose key the environment holds
+/// and of whose kind the file has none. No key is read yet, so that a broken one hinders nobody who does not use it.
+pub(crate) fn providers(config: &Config, env: &Env) -> Result<Vec<Entry>, Failure> {
+    let mut entries = Vec::new();
+    for (id, section) in &config.providers {
+        let section = section.get_ref().clone();
+        let kind = section.kind_of(&id.0).map_err(Failure::configuration)?;
+        entries.push(Entry { id: id.0.clone(), kind, section });
+    }
+    for kind in WELL_KNOWN {
+        let Some(variable) = kind.key_variable() else { continue };
+        let is_there = entries.iter().any(|entry| entry.kind.key_variable() == Some(variable));
+        if !is_there && env.text(variable)?.is_some() {
+            entries.push(Entry::of_kind(kind));
+        }
+    }
+    Ok(entries)
+}
+
+impl Entry {
+    /// A provider of which the file says nothing.
+    pub(super) fn of_kind(kind: ProviderKind) -> Self {
+        Self { id: kind.as_str().to_owned(), kind, section: ProviderSection::default() }
+    }
+
+    /// Its settings, with the key. `base_url` wins over the file's.
+    ///
+    /// # Errors
+    /// A key that is missing or cannot be used, or no base URL where one must be given.
+    pub(super) fn settings(
+        &self,
+        base_url: Option<String>,
+        config: &Config,
+        env: &Env,
+        warnings: &mut Vec<String>,
+    ) -> Result<ProviderSettings, Failure> {
+        let wrong = |error: LiveError| Failure::configuration(error.to_string());
+        let Self { id, kind, section } = self;
+        let mut settings = ProviderSettings::new(id, *kind);
+        settings.base_url = base_url.or_else(|| section.base_url.clone());
+        if settings.base_url.is_none() && kind.default_base_url().is_none() {
+            return Err(wrong(LiveError::NoBaseUrl { id: id.clone(), kind: *kind }));
+        }
+        settings.key = key::find(self, config, env, warnings)?;
+        if let (None, None, Some(variable)) =
+            (&settings.key, &settings.base_url, kind.key_variable())
+        {
+            return Err(wrong(LiveError::NoKey { id: id.clone(), variable }));
+        }
+        settings.server = section.server;
+        settings.quirks = section.quirks.clone();
+        settings.headers =
+            section.headers.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        settings.idle = section.idle.unwrap_or(settings.idle);
+        settings.timeout = section.timeout.unwrap_or(settings.timeout);
+        settings.retries = section.retries.unwrap_or(settings.retries);
+        settings.on_device = section.on_device;
+        settings.max_per_minute = section.max_per_minute;
+        settings.max_per_hour = section.max_per_hour;
+        Ok(settings)
+    }
+}

@@ -1,0 +1,215 @@
+//! Everything that a run needs, from the words of the command line, the configuration and the environment.
+
+mod deciding;
+mod models;
+mod setup;
+mod show;
+mod tally;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toolcrib_app::agent::context::{CompactionRules, Money, Price, Prices, Rates, Windows};
+use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT, Mode, Place, Scope};
+use toolcrib_app::core::{Approver, Context, ConversationId};
+use toolcrib_app::providers::chat::UserMessage;
+use toolcrib_app::providers::model::Model;
+use toolcrib_app::runner::{
+    AskLater, Runner, RunnerLimits, RunnerSettings, Start, WaitForDecision,
+};
+use toolcrib_app::{Preset, Stores, Toolcrib};
+
+use crate::cli::{Brain, World};
+use crate::config::{self, Chosen, Config, Env, ModelFlags, OnAsk};
+use crate::output::Failure;
+use crate::terminal::TerminalApprover;
+use crate::world;
+
+pub(crate) use deciding::{Prepared, TerminalPerson};
+pub(crate) use setup::Setup;
+pub(crate) use show::Printer;
+pub(crate) use tally::Tally;
+
+/// A Toolcrib with a model and an agent.
+pub(crate) struct Session {
+    pub(crate) runner: Runner,
+    pub(crate) toolcrib: Toolcrib,
+    pub(crate) stores: Stores,
+    pub(crate) agent: Agent,
+    pub(crate) models: Vec<Arc<dyn Model>>,
+    pub(crate) stream: bool,
+    pub(crate) limits: RunnerLimits,
+    pub(crate) setup: Setup,
+    /// What people should know before it begins.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Sets a session up.
+///
+/// # Errors
+/// Exit code 2 or 3, with what to do.
+pub(crate) async fn open(
+    brain: &Brain,
+    world: &World,
+    on_ask: Option<OnAsk>,
+) -> Result<Session, Failure> {
+    let env = Env::of_process();
+    let config = config::load(&env)?;
+    let mut setup = Setup::new(brain, world)?;
+    let stores = Stores::open(Some(&world::state_folder()?.join("toolcrib.db")))
+        .map_err(|error| Failure::configuration(error.to_string()))?;
+    let on_ask = on_ask.or(config.on_ask);
+    let mut settings = world::settings(&setup.world(), &config)?;
+    if let Some(OnAsk::Wait(limit)) = on_ask {
+        settings.engine.approval_timeout = Some(limit);
+    }
+    let mut builder = Toolcrib::builder(settings)
+        .stores(stores.clone())
+        .secrets(config::known_keys(&config, &env));
+    if let Some(approver) = approver(on_ask, Arc::clone(&stores.approvals)) {
+        builder = builder.approver(approver);
+    }
+    let toolcrib = builder.build().await?;
+    let workspace = setup.workspace();
+    let runner = Runner::new(toolcrib.clone(), runner_settings(&config, workspace)?).await?;
+    let mut warnings: Vec<String> =
+        runner.library().problems.iter().map(ToString::to_string).collect();
+    let agent = agent(&runner, brain.agent.as_deref(), &config)?;
+    setup.agent.clone_from(&agent.name);
+    use_mode(&toolcrib, &agent, world.policy.or(config.policy), &mut warnings);
+    let Chosen { models, stream, warnings: more } = choose(brain, &agent, &config, &env)?;
+    warnings.extend(more);
+    let models = models::connect(models, &stores).await?;
+    let limits = limits(brain, &config)?;
+    Ok(Session { runner, toolcrib, stores, agent, models, stream, limits, setup, warnings })
+}
+
+impl Session {
+    /// A run of this session that begins with a message.
+    pub(crate) fn start(&self, text: &str, conversation: ConversationId) -> Start {
+        let library = self.runner.library();
+        let skill = toolcrib_app::agent::library::slash(text, &library);
+        Start {
+            message: UserMessage { text: text.to_owned(), ..UserMessage::default() },
+            agent: self.agent.clone(),
+            models: self.models.clone(),
+            conversation,
+            context: Context {
+                workspace: self.setup.workspace().map(|w| w.display().to_string()).unwrap_or_default(),
+                channel: "chat".to_owned(),
+                ..Context::default()
+            },
+            limits: self.limits,
+            skill: skill.map(|(skill, _)| skill.name.clone()),
+            stream: self.stream,
+            setup: self.setup.to_value(),
+        }
+    }
+}
+
+/// Who is asked: what the flag says, else the person at the terminal, else nobody.
+fn approver(
+    on_ask: Option<OnAsk>,
+    approvals: Arc<dyn toolcrib_app::core::ApprovalStore>,
+) -> Option<Arc<dyn Approver>> {
+    match on_ask {
+        None => Some(Arc::new(TerminalApprover::default())),
+        Some(OnAsk::Deny) => None,
+        Some(OnAsk::Fail) => Some(Arc::new(AskLater)),
+        Some(OnAsk::Wait(_)) => Some(Arc::new(WaitForDecision::new(approvals))),
+    }
+}
+
+fn runner_settings(config: &Config, workspace: Option<PathBuf>) -> Result<RunnerSettings, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
+    let mut windows = Windows::builtin().map_err(|error| wrong(&error))?;
+    let mut prices = Prices::builtin().map_err(|error| wrong(&error))?;
+    for (pattern, facts) in &config.models {
+        if let Some(tokens) = facts.window {
+            windows = windows.with_override(pattern, tokens).map_err(|error| wrong(&error))?;
+        }
+        if let Some(price) = facts.price {
+            let rates = Rates {
+                input: price.input,
+                output: price.output,
+                cache_read: None,
+                cache_write: None,
+            };
+            prices =
+                prices.with_override(pattern, Price::flat(rates)).map_err(|error| wrong(&error))?;
+        }
+    }
+    let folders = world::library_folders(workspace.as_deref());
+    let compaction = CompactionRules::default();
+    Ok(RunnerSettings { folders, workspace, windows, prices, compaction })
+}
+
+/// The agent that was named, or the configured one, or the General Assistant.
+fn agent(runner: &Runner, named: Option<&str>, config: &Config) -> Result<Agent, Failure> {
+    let name = named.or(config.agent.default.as_deref()).unwrap_or(GENERAL_ASSISTANT);
+    let library = runner.library();
+    library.agent(name).cloned().map_err(|error| {
+        let broken = library.problems.iter().find(|problem| {
+            problem.path.file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
+        });
+        match broken {
+            Some(problem) => Failure::configuration(problem.to_string()),
+            None => Failure::not_found(format!("{error}; `toolcrib agent list` shows them")),
+        }
+    })
+}
+
+/// The agent's preset. What the person said for this run wins; an agent of the workspace, which may be anybody's, can only be stricter.
+fn use_mode(
+    toolcrib: &Toolcrib,
+    agent: &Agent,
+    said: Option<Preset>,
+    warnings: &mut Vec<String>,
+) {
+    let Some(mode) = agent.mode else { return };
+    let wanted = match mode {
+        Mode::Auto => Preset::Auto,
+        Mode::AskRisky => Preset::AskRisky,
+        Mode::AskAll => Preset::AskAll,
+        Mode::Locked => Preset::Locked,
+    };
+    let current = said.unwrap_or_default();
+    let is_theirs = matches!(agent.place, Place::File { scope: Scope::Project, .. });
+    let loosens = (wanted as u8) < (current as u8);
+    if said.is_some() || (is_theirs && loosens) {
+        if wanted != current {
+            warnings.push(format!(
+                "agent {} wants the preset {wanted}; {current} holds in this run",
+                agent.name
+            ));
+        }
+        return;
+    }
+    toolcrib.engine().set_agent_preset(&agent.name, wanted);
+}
+
+fn choose(brain: &Brain, agent: &Agent, config: &Config, env: &Env) -> Result<Chosen, Failure> {
+    let mut flags = ModelFlags {
+        provider: brain.provider.clone(),
+        base_url: brain.base_url.clone(),
+        model: brain.model.clone(),
+        no_stream: brain.no_stream,
+    };
+    let is_open = flags.model.is_none() && flags.provider.is_none();
+    if let Some(model) = agent.model.as_ref().filter(|_| is_open) {
+        flags.model = Some(model.to_string());
+    }
+    config::choose(&flags, config, env)
+}
+
+fn limits(brain: &Brain, config: &Config) -> Result<RunnerLimits, Failure> {
+    let limits = &config.limits;
+    let limits = RunnerLimits {
+        rounds: brain.max_rounds.or(limits.rounds.map(|rounds| rounds.0)),
+        calls: brain.max_calls.or(limits.calls),
+        tokens: brain.max_tokens.or(limits.tokens),
+        time: brain.max_time.or(limits.time),
+        cost: brain.max_cost.or(limits.cost).map(Money),
+    };
+    limits.check().map_err(|error| Failure::usage(error.to_string()))
+}

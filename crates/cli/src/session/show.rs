@@ -1,0 +1,129 @@
+//! What a run shows on the way: events as lines of JSON, or words for people.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
+use toolcrib_app::text::sanitize;
+
+use super::Tally;
+use crate::output;
+
+/// What was shown, and what it says of the exit code.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) tally: Tally,
+    /// Whether text of the model stands on standard output already, and its line is not ended.
+    pub(crate) streamed: bool,
+    open_line: bool,
+}
+
+/// Prints events.
+#[derive(Clone, Default)]
+pub(crate) struct Printer {
+    shown: Arc<Mutex<Shown>>,
+}
+
+impl Printer {
+    /// A sink that prints lines of JSON, or words.
+    pub(crate) fn sink(&self, json: bool) -> EventSink {
+        let shown = Arc::clone(&self.shown);
+        let live = !json && io::stdout().is_terminal();
+        Arc::new(move |event: Event| {
+            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            shown.tally.saw(&event);
+            if json {
+                // A reader that went away does not stop the work.
+                let _ = output::data(&serde_json::to_string(&event).unwrap_or_default());
+            } else {
+                shown.people(&event, live);
+            }
+        })
+    }
+
+    /// What was shown so far.
+    pub(crate) fn tally(&self) -> (Tally, bool) {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        (shown.tally, shown.streamed)
+    }
+}
+
+impl Shown {
+    fn people(&mut self, event: &Event, live: bool) {
+        match event {
+            Event::TextDelta { text } if live => {
+                let text = sanitize(text, "text/plain").text;
+                let mut out = io::stdout().lock();
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                self.streamed = true;
+                self.open_line = !text.ends_with('\n');
+            }
+            Event::Answer { text, model, provider, fallback, .. } => {
+                if !live || !self.streamed {
+                    self.streamed = false;
+                }
+                let _ = text;
+                self.end_line();
+                if *fallback {
+                    self.note(&format!("answered by {model} ({provider})"));
+                }
+            }
+            Event::Tool(tool) => self.tool(tool),
+            Event::RunStart { model, scripted: true, .. } => {
+                self.note(&format!("the scripted model {model} replays a file; nobody thinks here"));
+            }
+            Event::Retry { attempt, wait_seconds, why } => {
+                self.note(&format!("attempt {attempt} in {wait_seconds:.1} s: {why}"));
+            }
+            Event::Fallback { from, to, why } => {
+                let to = to.as_deref().unwrap_or("nobody left to ask");
+                self.note(&format!("{from}: {why}; next: {to}"));
+            }
+            Event::Compaction { covers } => {
+                self.note(&format!("{covers} older messages were summarised"));
+            }
+            Event::Trimmed { dropped } => {
+                self.note(&format!("{dropped} older messages were left out of the request"));
+            }
+            Event::Skill { name, .. } => self.note(&format!("skill {name} is active")),
+            Event::Notice { text } => self.note(text),
+            Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),
+            _ => {}
+        }
+    }
+
+    fn tool(&mut self, event: &ToolEvent) {
+        let line = match &event.state {
+            ToolState::OutputAvailable { elapsed_ms, .. } => format!("done, {elapsed_ms} ms"),
+            ToolState::OutputError { outcome, output, elapsed_ms, .. } => {
+                format!("{outcome}, {elapsed_ms} ms: {}", message(output))
+            }
+            ToolState::OutputDenied { outcome, output, .. } => {
+                format!("{outcome}: {}", message(output))
+            }
+            _ => return,
+        };
+        self.note(&format!("{} … {line}", event.tool));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.end_line();
+        output::note(&format!("· {}", sanitize(text, "text/plain").text.replace('\n', " ")));
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.open_line) {
+            let _ = output::data("");
+        }
+    }
+}
+
+/// The words of a failed call.
+fn message(output: &Value) -> String {
+    let message = output.get("message").map(|message| match message {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    message.unwrap_or_default()
+}

@@ -1,0 +1,243 @@
+//! Conversations, runs and facts, in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::ready;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use toolcrib_core::{
+    BoxFuture, Checkpoints, Conversation, ConversationId, ConversationStore, FactStore, RunId,
+    RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
+};
+
+/// A [`Checkpoints`] and [`FactStore`] that lives as long as the process, for embedders without a database.
+#[derive(Default)]
+pub struct MemoryRuns {
+    rows: Mutex<Rows>,
+}
+
+impl MemoryRuns {
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ids are ordered by time, so the maps are too.
+#[derive(Default)]
+struct Rows {
+    conversations: BTreeMap<ConversationId, (Conversation, Vec<StoredMessage>)>,
+    runs: BTreeMap<RunId, StoredRun>,
+    facts: HashMap<String, String>,
+    /// First errors of checkpoints that nobody waited for.
+    faults: HashMap<RunId, StoreError>,
+}
+
+impl Rows {
+    fn put_conversation(&mut self, new: Conversation) -> Result<(), StoreError> {
+        match self.conversations.get_mut(&new.id) {
+            None => {
+                self.conversations.insert(new.id, (new, Vec::new()));
+            }
+            Some((there, _)) if there.owner != new.owner => {
+                return Err(StoreError::Conflict(new.id.to_string()));
+            }
+            Some((there, _)) => {
+                there.title = new.title;
+                there.agent = new.agent;
+                there.workspace = new.workspace;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the messages fit: nothing is written unless all do.
+    fn check_messages(
+        &self,
+        conversation: ConversationId,
+        messages: &[StoredMessage],
+    ) -> Result<(), StoreError> {
+        let (_, there) = self
+            .conversations
+            .get(&conversation)
+            .ok_or_else(|| StoreError::Missing(conversation.to_string()))?;
+        let mut length = there.len() as u64;
+        for StoredMessage { seq, .. } in messages {
+            if *seq > length {
+                let gap = format!(
+                    "{conversation} has {length} messages, and place {seq} is not the next"
+                );
+                return Err(StoreError::Conflict(gap));
+            }
+            length = length.max(seq + 1);
+        }
+        Ok(())
+    }
+
+    fn put_messages(
+        &mut self,
+        conversation: ConversationId,
+        messages: Vec<StoredMessage>,
+    ) -> Result<(), StoreError> {
+        self.check_messages(conversation, &messages)?;
+        let Some((head, there)) = self.conversations.get_mut(&conversation) else { return Ok(()) };
+        for message in messages {
+            head.updated_at = head.updated_at.max(message.created_at);
+            match usize::try_from(message.seq).ok().and_then(|seq| there.get_mut(seq)) {
+                Some(old) => old.body = message.body,
+                None => there.push(message),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_run(&self, run: &StoredRun) -> Result<(), StoreError> {
+        if let Some(there) = self.runs.get(&run.id) {
+            if there.context.owner != run.context.owner {
+                return Err(StoreError::Conflict(run.id.to_string()));
+            }
+            if there.epoch > run.epoch {
+                return Err(StoreError::Fenced { current: there.epoch, claimed: run.epoch });
+            }
+        }
+        if self.conversations.contains_key(&run.conversation) {
+            Ok(())
+        } else {
+            Err(StoreError::Missing(run.conversation.to_string()))
+        }
+    }
+
+    fn put_run(&mut self, run: StoredRun) -> Result<(), StoreError> {
+        self.check_run(&run)?;
+        self.runs.insert(run.id, run);
+        Ok(())
+    }
+
+    fn take_run(&mut self, id: RunId) -> Result<StoredRun, StoreError> {
+        let run = self.runs.get_mut(&id).ok_or_else(|| StoreError::Missing(id.to_string()))?;
+        if run.status != RunStatus::Paused {
+            return Err(StoreError::Conflict(run.status.as_str().into()));
+        }
+        run.status = RunStatus::Running;
+        run.epoch += 1;
+        Ok(run.clone())
+    }
+
+    fn checkpoint(
+        &mut self,
+        run: StoredRun,
+        messages: Vec<StoredMessage>,
+    ) -> Result<(), StoreError> {
+        self.check_run(&run)?;
+        self.put_messages(run.conversation, messages)?;
+        self.put_run(run)
+    }
+}
+
+impl ConversationStore for MemoryRuns {
+    fn put_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().put_conversation(conversation)))
+    }
+
+    fn conversation(
+        &self,
+        id: ConversationId,
+    ) -> BoxFuture<'_, Result<Option<Conversation>, StoreError>> {
+        let found = self.lock().conversations.get(&id).map(|(head, _)| head.clone());
+        Box::pin(ready(Ok(found)))
+    }
+
+    fn conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>> {
+        let rows = self.lock();
+        let mut found: Vec<_> =
+            rows.conversations.values().map(|(c, _)| c).filter(|c| c.owner == owner).collect();
+        found.sort_by_key(|c| std::cmp::Reverse((c.updated_at, c.id)));
+        let found = found.into_iter().take(limit).cloned().collect();
+        Box::pin(ready(Ok(found)))
+    }
+
+    fn put_messages(
+        &self,
+        conversation: ConversationId,
+        messages: Vec<StoredMessage>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().put_messages(conversation, messages)))
+    }
+
+    fn messages(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        let rows = self.lock();
+        let found = rows.conversations.get(&conversation).map_or_else(Vec::new, |(_, messages)| {
+            messages.iter().filter(|message| message.seq >= since).cloned().collect()
+        });
+        Box::pin(ready(Ok(found)))
+    }
+}
+
+impl RunStore for MemoryRuns {
+    fn put_run(&self, run: StoredRun) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().put_run(run)))
+    }
+
+    fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>> {
+        Box::pin(ready(Ok(self.lock().runs.get(&id).cloned())))
+    }
+
+    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        Box::pin(ready(self.lock().take_run(id)))
+    }
+
+    fn runs<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
+        let rows = self.lock();
+        let mut found: Vec<_> = rows
+            .runs
+            .values()
+            .filter(|run| run.context.owner == owner && status.is_none_or(|s| s == run.status))
+            .collect();
+        found.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.id)));
+        let found = found.into_iter().take(limit).cloned().collect();
+        Box::pin(ready(Ok(found)))
+    }
+}
+
+impl Checkpoints for MemoryRuns {
+    fn checkpoint(&self, run: StoredRun, messages: Vec<StoredMessage>) {
+        let id = run.id;
+        let mut rows = self.lock();
+        if let Err(error) = rows.checkpoint(run, messages) {
+            rows.faults.entry(id).or_insert(error);
+        }
+    }
+
+    fn flush(&self, run: RunId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().faults.remove(&run).map_or(Ok(()), Err)))
+    }
+}
+
+impl FactStore for MemoryRuns {
+    fn put_fact<'a>(
+        &'a self,
+        name: &'a str,
+        value: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.lock().facts.insert(name.into(), value.into());
+        Box::pin(ready(Ok(())))
+    }
+
+    fn fact<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(ready(Ok(self.lock().facts.get(name).cloned())))
+    }
+}

@@ -1,0 +1,233 @@
+//! Connections, and the few idle ones that a client with keep-alive holds for the next request.
+//!
+//! A connection is used by one request at a time and is polled only by it, so no task stands behind an idle one: whether
+//! the peer closed it meanwhile is found out when it is taken. It is kept only for the origin for which its address was
+//! checked, and only by the client whose policy checked it.
+#![deny(clippy::indexing_slicing)]
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::http;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use crate::body::Driver;
+use crate::connect::{Io, Patience};
+use crate::error::{HttpError, Phase};
+use crate::limits::{
+    HARD_MAX_HEAD_BYTES, HARD_MAX_HEADERS, IDLE_CONNECTION_TIME, IDLE_CONNECTIONS,
+    IDLE_CONNECTIONS_PER_ORIGIN, READ_BUFFER_BYTES,
+};
+use crate::url_check::{Host, Target};
+
+/// Scheme, host and port for which the address of a connection was checked (RFC 6454).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    https: bool,
+    host: Host,
+    port: u16,
+}
+
+impl Origin {
+    pub(crate) fn of(target: &Target) -> Self {
+        Self { https: target.is_https(), host: target.host().clone(), port: target.port() }
+    }
+}
+
+/// An HTTP/1.1 connection to a checked address.
+pub(crate) struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    driver: Driver,
+    peer: SocketAddr,
+    received: Arc<AtomicU64>,
+}
+
+/// Why a request on a connection has no response.
+pub(crate) struct Unanswered {
+    pub(crate) error: HttpError,
+    /// Whether the connection broke before any byte of a response: the peer had probably closed it before.
+    pub(crate) untouched: bool,
+}
+
+impl Connection {
+    /// Speaks HTTP/1.1 over a connected stream.
+    pub(crate) async fn open(
+        stream: Box<dyn Io>,
+        peer: SocketAddr,
+        host: &str,
+    ) -> Result<Self, HttpError> {
+        let received = Arc::new(AtomicU64::new(0));
+        let counted = Counted { stream, received: Arc::clone(&received) };
+        let (sender, connection) = http1::Builder::new()
+            .max_headers(HARD_MAX_HEADERS)
+            .max_header_size(HARD_MAX_HEAD_BYTES)
+            .max_buf_size(READ_BUFFER_BYTES)
+            .handshake(TokioIo::new(counted))
+            .await
+            .map_err(|error| HttpError::from_hyper(&error, host.to_owned()))?;
+        Ok(Self { sender, driver: Driver::new(connection), peer, received })
+    }
+
+    /// The checked address at its other end.
+    pub(crate) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// Sends a request and waits for the head of its response.
+    pub(crate) async fn exchange(
+        &mut self,
+        message: http::Request<Full<Bytes>>,
+        patience: Patience,
+        host: &str,
+    ) -> Result<http::Response<Incoming>, Unanswered> {
+        let before = self.received.load(Ordering::Relaxed);
+        let sending = self.driver.drive(self.sender.send_request(message));
+        match patience.bound(Phase::Response, host, sending).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => {
+                let untouched = self.received.load(Ordering::Relaxed) == before;
+                let error = HttpError::from_hyper(&error, host.to_owned());
+                Err(Unanswered { error, untouched })
+            }
+            Err(error) => Err(Unanswered { error, untouched: false }),
+        }
+    }
+
+    /// Runs `work` while moving the connection along.
+    pub(crate) async fn drive<T>(&mut self, work: impl Future<Output = T>) -> T {
+        self.driver.drive(work).await
+    }
+
+    /// Whether another request can be sent. Reads what has come since, such as the end of the connection.
+    pub(crate) async fn is_ready(&mut self) -> bool {
+        self.driver.drive(std::future::ready(())).await;
+        self.driver.is_open() && self.sender.is_ready()
+    }
+}
+
+/// A stream that counts what it reads.
+struct Counted {
+    stream: Box<dyn Io>,
+    received: Arc<AtomicU64>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let more = buf.filled().len().saturating_sub(before);
+        self.received.fetch_add(more as u64, Ordering::Relaxed);
+        read
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+/// The idle connections of one client, newest last.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Vec<Idle>>);
+
+struct Idle {
+    origin: Origin,
+    connection: Connection,
+    since: Instant,
+}
+
+impl Pool {
+    /// The connection to this origin that was used last and is still open.
+    pub(crate) async fn take(&self, origin: &Origin) -> Option<Connection> {
+        loop {
+            let mut connection = self.pop(origin)?;
+            if connection.is_ready().await {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn pop(&self, origin: &Origin) -> Option<Connection> {
+        self.with(|idle| {
+            let at = idle.iter().rposition(|own| own.origin == *origin)?;
+            Some(idle.remove(at).connection)
+        })
+    }
+
+    /// Keeps a connection whose response was read to its end; too many of an origin, or altogether, push out the oldest.
+    pub(crate) fn put(&self, origin: Origin, connection: Connection) {
+        self.with(|idle| {
+            let same = idle.iter().filter(|own| own.origin == origin).count();
+            let oldest = if same >= IDLE_CONNECTIONS_PER_ORIGIN {
+                idle.iter().position(|own| own.origin == origin)
+            } else {
+                (idle.len() >= IDLE_CONNECTIONS).then_some(0)
+            };
+            if let Some(oldest) = oldest {
+                idle.remove(oldest);
+            }
+            idle.push(Idle { origin, connection, since: Instant::now() });
+        });
+    }
+
+    /// Works on the list after everything idle for too long has left it.
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<Idle>) -> T) -> T {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|own| own.since.elapsed() < IDLE_CONNECTION_TIME);
+        work(&mut idle)
+    }
+}
+
+/// Where a connection goes when its response has been read to the end.
+pub(crate) struct Home {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) origin: Origin,
+}
+
+impl Home {
+    /// Gives a connection back if it can carry another request.
+    pub(crate) async fn give_back(self, mut connection: Connection) {
+        if connection.is_ready().await {
+            self.pool.put(self.origin, connection);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A body of borrowed pieces, and what is written into it.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use crate::model::{ModelInfo, ModelRequest};
+use crate::quirks::Quirks;
+use crate::wire::{self, Media};
+
+/// What every format's body is written from.
+pub(super) struct Asked<'a> {
+    pub(super) info: &'a ModelInfo,
+    pub(super) quirks: &'a Quirks,
+    pub(super) request: &'a ModelRequest,
+    /// The system prompt; empty = none.
+    pub(super) system: &'a str,
+    pub(super) tools: Option<&'a Value>,
+}
+
+impl Asked<'_> {
+    pub(super) fn temperature(&self) -> Option<f64> {
+        self.request.temperature.filter(|t| self.quirks.temperature && t.is_finite())
+    }
+}
+
+/// A JSON value, made here or kept elsewhere.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+pub(super) enum Piece<'a> {
+    Kept(&'a Value),
+    Made(Value),
+    Changed(Changed<'a>),
+    List(Vec<Piece<'a>>),
+    Object(Members<'a>),
+}
+
+/// Members in their order, none twice.
+#[derive(Default)]
+pub(super) struct Members<'a>(pub(super) Vec<(&'static str, Piece<'a>)>);
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, piece)| (key, piece)))
+    }
+}
+
+/// A kept object with some members left out and others put in.
+pub(super) struct Changed<'a> {
+    pub(super) object: &'a Map<String, Value>,
+    pub(super) keep: fn(&str, &Value) -> bool,
+    pub(super) add: Option<(&'static str, Value)>,
+}
+
+impl Serialize for Changed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let added = self.add.as_ref().map(|(key, _)| *key);
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.object {
+            if (self.keep)(key, value) && added != Some(key.as_str()) {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        if let Some((key, value)) = &self.add {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// A whole body: small members first, then the large ones.
+pub(super) struct Body<'a> {
+    pub(super) small: Map<String, Value>,
+    pub(super) large: Members<'a>,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new<const N: usize>(small: [(&str, Option<Value>); N]) -> Self {
+        let small = small.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        Self { small: small.collect(), large: Members::default() }
+    }
+
+    pub(super) fn put(&mut self, key: &'static str, piece: Piece<'a>) {
+        self.large.0.push((key, piece));
+    }
+
+    /// Adds the members of a configuration, which win.
+    pub(super) fn add(&mut self, extra: &Map<String, Value>) {
+        self.large.0.retain(|(key, _)| !extra.contains_key(*key));
+        merge(&mut self.small, extra);
+    }
+
+    /// Keys are text and the numbers are JSON's own, so writing cannot fail.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
+    for (key, value) in from {
+        match (into.get_mut(key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => merge(old, new),
+            _ => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in &self.small {
+            map.serialize_entry(key, value)?;
+        }
+        for (key, piece) in &self.large.0 {
+            map.serialize_entry(key, piece)?;
+        }
+        map.end()
+    }
+}
+
+/// The text of a user message, with a line for every picture that is not shown.
+pub(super) fn text_with_notes(text: &str, media: &[Media<'_>]) -> String {
+    let mut out = text.to_owned();
+    for media in media.iter().filter(|m| !m.fits) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&wire::not_shown(media));
+    }
+    out
+}

@@ -1,0 +1,208 @@
+//! The body of OpenAI Chat Completions, and of the servers that speak it.
+
+use serde_json::{Map, Value, json};
+use toolcrib_core::Blob;
+
+use super::body::{Asked, Body, Changed, Piece, text_with_notes};
+use super::history::{RebuiltCall, Step};
+use crate::chat::ModelMessage;
+use crate::declare::object;
+use crate::format::Format;
+use crate::quirks::{OutputCap, Quirks, ReasoningReplay, SystemRole};
+use crate::wire;
+
+pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
+    let Asked { quirks, request, .. } = asked;
+    let cap = request.max_output.map(Value::from);
+    let (max_tokens, max_completion) = match quirks.output_cap {
+        OutputCap::MaxTokens => (cap, None),
+        OutputCap::MaxCompletionTokens => (None, cap),
+    };
+    let wants_usage = request.stream && quirks.stream_usage;
+    let parallel = quirks.parallel_tool_calls.filter(|_| asked.tools.is_some());
+    let mut body = Body::new([
+        ("model", Some(asked.info.model.as_str().into())),
+        ("max_tokens", max_tokens),
+        ("max_completion_tokens", max_completion),
+        ("temperature", asked.temperature().map(Value::from)),
+        ("stream", Some(request.stream.into())),
+        ("stream_options", wants_usage.then(|| json!({"include_usage": true}))),
+        ("parallel_tool_calls", parallel.map(Value::Bool)),
+    ]);
+    let mut messages = Messages { quirks, list: Vec::new() };
+    messages.system(asked.system);
+    for step in steps {
+        messages.step(step);
+    }
+    body.put("messages", Piece::List(messages.list));
+    if let Some(tools) = asked.tools {
+        body.put("tools", Piece::Kept(tools));
+    }
+    body
+}
+
+/// The message that carries the system prompt.
+pub(super) fn system_message(role: SystemRole, system: &str) -> Value {
+    let role = match role {
+        SystemRole::System => "system",
+        SystemRole::Developer => "developer",
+        SystemRole::User => "user",
+    };
+    json!({"role": role, "content": system})
+}
+
+struct Messages<'a> {
+    quirks: &'a Quirks,
+    list: Vec<Piece<'a>>,
+}
+
+impl<'a> Messages<'a> {
+    fn system(&mut self, system: &str) {
+        if !system.is_empty() {
+            self.list.push(Piece::Made(system_message(self.quirks.system, system)));
+        }
+    }
+
+    fn step(&mut self, step: &'a Step<'a>) {
+        match step {
+            Step::User { text, images } => self.push(user(text, images, self.quirks)),
+            Step::Said(text) => self.push(json!({"role": "assistant", "content": text})),
+            Step::Own { message, results } => {
+                self.list.push(own(message, self.quirks.reasoning));
+                self.results(results);
+            }
+            Step::Rebuilt { text, calls, results } => {
+                self.list.push(Piece::Made(rebuilt(text, calls, self.quirks.reasoning)));
+                self.results(results);
+            }
+        }
+    }
+
+    fn results(&mut self, results: &'a [Value]) {
+        for result in results {
+            // Pictures of results come in a user message of their own.
+            if !self.quirks.images && result.get("role").is_some_and(|role| role == "user") {
+                self.push(without_pictures(result));
+            } else {
+                self.list.push(Piece::Kept(result));
+            }
+        }
+    }
+
+    fn push(&mut self, message: Value) {
+        if !self.quirks.alternate {
+            return self.list.push(Piece::Made(message));
+        }
+        // Only the pictures of results are kept by reference and may have to be joined.
+        if let Some(last @ Piece::Kept(_)) = self.list.last_mut()
+            && let Piece::Kept(value) = last
+            && value.get("role") == message.get("role")
+        {
+            *last = Piece::Made(value.clone());
+        }
+        match self.list.last_mut() {
+            Some(Piece::Made(last)) if last.get("role") == message.get("role") => {
+                join(last, message);
+            }
+            _ => self.list.push(Piece::Made(message)),
+        }
+    }
+}
+
+/// Appends the content of a message of the same role.
+fn join(last: &mut Value, mut message: Value) {
+    let more = message.get_mut("content").map(Value::take).unwrap_or_default();
+    let Some(content) = last.get_mut("content") else { return };
+    *content = match (content.take(), more) {
+        (Value::String(old), Value::String(new)) => format!("{old}\n\n{new}").into(),
+        (old, new) => {
+            let mut parts = parts(old);
+            parts.extend(self::parts(new));
+            parts.into()
+        }
+    };
+}
+
+fn parts(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        _ => Vec::new(),
+    }
+}
+
+fn user(text: &str, images: &[Blob], quirks: &Quirks) -> Value {
+    let media = wire::pictures(images, Format::OpenAiChat, quirks.images);
+    let text = text_with_notes(text, &media);
+    if media.iter().all(|m| !m.fits) {
+        return object([("role", "user".into()), ("content", text.into())]).into();
+    }
+    let mut parts = Vec::new();
+    if !text.is_empty() {
+        parts.push(json!({"type": "text", "text": text}));
+    }
+    for media in media.iter().filter(|m| m.fits) {
+        let url = object([("url", media.data_url().into())]);
+        parts.push(object([("type", "image_url".into()), ("image_url", url.into())]).into());
+    }
+    object([("role", "user".into()), ("content", parts.into())]).into()
+}
+
+/// A model that takes no pictures is told that there were some.
+fn without_pictures(message: &Value) -> Value {
+    let parts = message.get("content").and_then(Value::as_array);
+    let words: Vec<&str> = parts
+        .into_iter()
+        .flatten()
+        .map(|part| match part.get("text").and_then(Value::as_str) {
+            Some(text) => text,
+            None => "[a picture or sound: not shown, because this model takes none]",
+        })
+        .collect();
+    json!({"role": "user", "content": words.join("\n")})
+}
+
+/// Members of an assistant's message that hold reasoning, in the spellings of the servers.
+fn is_reasoning(key: &str) -> bool {
+    matches!(key, "reasoning_content" | "reasoning" | "reasoning_details" | "thinking")
+}
+
+/// A null says nothing, and some servers refuse it; `annotations` are for people.
+fn is_sent(key: &str, value: &Value) -> bool {
+    key == "content" || !(value.is_null() || key == "annotations")
+}
+
+/// The model's own message, with as much of its reasoning as the server takes.
+pub(super) fn own(message: &ModelMessage, replay: ReasoningReplay) -> Piece<'_> {
+    let turn = &message.turn;
+    let Some(object) = turn.assistant.as_object() else { return Piece::Kept(&turn.assistant) };
+    let without: fn(&str, &Value) -> bool = |key, value| is_sent(key, value) && !is_reasoning(key);
+    let (keep, add) = match replay {
+        ReasoningReplay::AsItCame => (is_sent as fn(&str, &Value) -> bool, None),
+        ReasoningReplay::Never => (without, None),
+        ReasoningReplay::ReasoningContent if turn.calls.is_empty() => (without, None),
+        ReasoningReplay::ReasoningContent => {
+            (without, Some(("reasoning_content", turn.reasoning.as_str().into())))
+        }
+    };
+    Piece::Changed(Changed { object, keep, add })
+}
+
+fn rebuilt(text: &str, calls: &[RebuiltCall], replay: ReasoningReplay) -> Value {
+    let call = |call: &RebuiltCall| {
+        json!({
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.args.to_string()},
+        })
+    };
+    let mut message = Map::new();
+    message.insert("role".to_owned(), "assistant".into());
+    let text = if text.is_empty() { Value::Null } else { text.into() };
+    message.insert("content".to_owned(), text);
+    if replay == ReasoningReplay::ReasoningContent {
+        message.insert("reasoning_content".to_owned(), "".into());
+    }
+    message.insert("tool_calls".to_owned(), calls.iter().map(call).collect());
+    message.into()
+}

@@ -1,0 +1,246 @@
+//! How each message of a conversation is told to one provider.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::Value;
+use toolcrib_core::{Blob, RawArgs};
+
+use crate::calls::{args_object, text_of};
+use crate::chat::{CallAnswer, Message, ModelMessage};
+use crate::declare::Declarations;
+use crate::format::Format;
+use crate::model::{ModelInfo, ModelRequest};
+use crate::names;
+use crate::quirks::Dialect;
+use crate::reply::{Answered, Reply, native_reply, reply};
+use crate::text;
+use crate::turn::{Extra, ModelCall, Stop, Turn};
+
+/// One message, or the part of one, in the order in which it is told.
+pub(super) enum Step<'a> {
+    /// To the model.
+    User { text: Cow<'a, str>, images: &'a [Blob] },
+    /// Words of the model without calls.
+    Said(Cow<'a, str>),
+    /// The model's turn as it came, and the results of its calls in this format.
+    Own { message: &'a ModelMessage, results: Vec<Value> },
+    /// A turn of another model in this format, and its results.
+    Rebuilt { text: &'a str, calls: Vec<RebuiltCall>, results: Vec<Value> },
+}
+
+/// A call in the words of this format.
+pub(super) struct RebuiltCall {
+    /// Made here: nine letters and digits, which every provider takes (research/protocols 2.5).
+    pub(super) id: String,
+    pub(super) name: String,
+    /// An object.
+    pub(super) args: Value,
+}
+
+/// The conversation, as this provider is told it.
+pub(super) fn steps<'a>(
+    info: &ModelInfo,
+    dialect: &Dialect,
+    request: &'a ModelRequest,
+) -> Vec<Step<'a>> {
+    let mut teller = Teller {
+        info,
+        dialect,
+        declared: request.tools.as_deref(),
+        used: HashSet::new(),
+        steps: Vec::with_capacity(request.messages.len()),
+    };
+    for (at, message) in request.messages.iter().enumerate() {
+        match message.as_ref() {
+            Message::User(user) => {
+                if !user.text.trim().is_empty() || !user.images.is_empty() {
+                    let text = Cow::Borrowed(user.text.as_str());
+                    teller.steps.push(Step::User { text, images: &user.images });
+                }
+            }
+            Message::Model(message) => teller.model(at, message),
+        }
+    }
+    teller.steps
+}
+
+struct Teller<'r, 'a> {
+    info: &'r ModelInfo,
+    dialect: &'r Dialect,
+    declared: Option<&'a Declarations>,
+    /// Ids of the calls told so far.
+    used: HashSet<&'a str>,
+    steps: Vec<Step<'a>>,
+}
+
+impl<'a> Teller<'_, 'a> {
+    fn model(&mut self, at: usize, message: &'a ModelMessage) {
+        let turn = &message.turn;
+        let has_text = !turn.text.trim().is_empty();
+        if !turn.complete {
+            self.said(&turn.text);
+        } else if self.dialect.text_tools {
+            self.text_turn(message);
+        } else if is_own(self.info, self.dialect, message) && self.are_ids_new(turn) {
+            if has_text || !turn.calls.is_empty() || !turn.hosted.is_empty() {
+                self.used.extend(turn.calls.iter().filter_map(|c| c.provider_id.as_deref()));
+                let results = results(turn, message.answers(), self.dialect.quirks.ollama);
+                self.steps.push(Step::Own { message, results });
+            }
+        } else if turn.calls.is_empty() {
+            self.said(&turn.text);
+        } else {
+            self.rebuilt(at, message);
+        }
+    }
+
+    fn said(&mut self, text: &'a str) {
+        if !text.trim().is_empty() {
+            self.steps.push(Step::Said(text.into()));
+        }
+    }
+
+    /// Two calls of one id in one turn cannot be told apart by their results; Anthropic takes no id twice in a whole request.
+    fn are_ids_new(&self, turn: &Turn) -> bool {
+        let ids = || turn.calls.iter().filter_map(|call| call.provider_id.as_deref());
+        let alone = turn.calls.len() < 2 || {
+            let mut seen = HashSet::new();
+            ids().all(|id| seen.insert(id))
+        };
+        alone
+            && (self.dialect.format != Format::Anthropic || ids().all(|id| !self.used.contains(id)))
+    }
+
+    fn rebuilt(&mut self, at: usize, message: &'a ModelMessage) {
+        let turn = &message.turn;
+        let calls = self.calls(at, message);
+        let stand_in = stand_in(self.dialect.format, &calls);
+        let results = results(&stand_in, message.answers(), self.dialect.quirks.ollama);
+        self.steps.push(Step::Rebuilt { text: turn.text.trim(), calls, results });
+    }
+
+    fn calls(&self, at: usize, message: &ModelMessage) -> Vec<RebuiltCall> {
+        let format = self.dialect.tools_format();
+        let answers = message.answers().iter().map(Option::as_ref);
+        let answers = answers.chain(std::iter::repeat(None));
+        let calls = message.turn.calls.iter().zip(answers).enumerate();
+        calls
+            .map(|(i, (call, answer))| RebuiltCall {
+                id: format!("c{at:05}{i:03}"),
+                name: self.name(format, call, answer),
+                args: args_object(&call.args),
+            })
+            .collect()
+    }
+
+    /// The name under which this format knows the tool.
+    fn name(&self, format: Format, call: &ModelCall, answer: Option<&CallAnswer>) -> String {
+        let canonical = answer.and_then(|answer| answer.tool.as_ref()).map(|tool| tool.as_str());
+        let name = canonical.unwrap_or(&call.name);
+        let declared = self.declared.and_then(|declared| declared.names.wire(name));
+        declared.map_or_else(|| names::wire_name(format, name).into_owned(), str::to_owned)
+    }
+
+    /// A turn for a model without function calling: calls and results are words.
+    fn text_turn(&mut self, message: &'a ModelMessage) {
+        let turn = &message.turn;
+        if turn.calls.is_empty() {
+            return self.said(&turn.text);
+        }
+        if turn.format == Format::Text {
+            let words = text_of(&turn.assistant, "content").unwrap_or(&turn.text);
+            self.steps.push(Step::Said(words.into()));
+            self.text_results(results(turn, message.answers(), false));
+        } else {
+            let calls = self.calls(0, message);
+            let pairs = calls.iter().map(|call| (call.name.as_str(), &call.args));
+            let words = text::in_words(&turn.text, pairs);
+            self.steps.push(Step::Said(words.into()));
+            let stand_in = stand_in(Format::Text, &calls);
+            self.text_results(results(&stand_in, message.answers(), false));
+        }
+    }
+
+    fn text_results(&mut self, results: Vec<Value>) {
+        for mut result in results {
+            if let Some(Value::String(text)) = result.get_mut("content").map(Value::take) {
+                self.steps.push(Step::User { text: text.into(), images: &[] });
+            }
+        }
+    }
+}
+
+/// A turn that holds nothing but these calls, to make results for.
+fn stand_in(format: Format, calls: &[RebuiltCall]) -> Turn {
+    let has_ids = !matches!(format, Format::Gemini | Format::Text);
+    let call = |call: &RebuiltCall| ModelCall {
+        provider_id: has_ids.then(|| call.id.clone()),
+        name: call.name.clone(),
+        args: RawArgs::Text(String::new()),
+        extra: Extra::default(),
+    };
+    Turn {
+        format,
+        calls: calls.iter().map(call).collect(),
+        hosted: Vec::new(),
+        text: String::new(),
+        reasoning: String::new(),
+        usage: None,
+        stop: Stop::Calls,
+        assistant: Value::Null,
+        complete: true,
+        notes: Vec::new(),
+    }
+}
+
+fn results(turn: &Turn, answers: &[Option<CallAnswer>], ollama: bool) -> Vec<Value> {
+    let replies: Vec<Reply<'_>> = answers
+        .iter()
+        .enumerate()
+        .filter_map(|(call, a)| Some(Reply { call, answer: Answered::Kept(a.as_ref()?) }))
+        .collect();
+    if ollama { native_reply(turn, &replies) } else { reply(turn, &replies) }
+}
+
+/// Whether a turn goes back as it came: this provider said it in this format, and takes it again.
+pub(super) fn is_own(info: &ModelInfo, dialect: &Dialect, message: &ModelMessage) -> bool {
+    let turn = &message.turn;
+    turn.complete
+        && !dialect.text_tools
+        && turn.format == dialect.format
+        && message.provider == info.provider
+        // A model may make up a name that its own provider refuses to see again.
+        && turn.calls.iter().all(|call| names::is_valid(turn.format, &call.name))
+        && match dialect.format {
+            Format::OpenAiChat => has_args_of(&turn.assistant, dialect.quirks.ollama),
+            Format::Anthropic => hosted_are_answered(turn),
+            Format::Gemini => message.model == info.model || is_signed(turn),
+            Format::OpenAiResponses | Format::Text => true,
+        }
+}
+
+/// Ollama's own interface takes arguments as objects only, all others as text only.
+fn has_args_of(assistant: &Value, ollama: bool) -> bool {
+    let calls = assistant.get("tool_calls").and_then(Value::as_array);
+    calls.into_iter().flatten().all(|call| {
+        let args = call.get("function").and_then(|f| f.get("arguments"));
+        args.is_none_or(|args| if ollama { args.is_object() } else { args.is_string() })
+    }) && !(ollama && assistant.get("function_call").is_some())
+}
+
+/// A tool that Anthropic runs itself must have its result, unless the turn is paused.
+fn hosted_are_answered(turn: &Turn) -> bool {
+    let blocks = turn.assistant.get("content").and_then(Value::as_array);
+    let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
+    turn.stop == Stop::Paused
+        || turn.hosted.iter().all(|call| {
+            let id = call.id.as_deref();
+            id.is_some() && blocks.iter().any(|block| text_of(block, "tool_use_id") == id)
+        })
+}
+
+/// Newer Gemini models refuse a turn whose first call has no signature; older ones make none.
+fn is_signed(turn: &Turn) -> bool {
+    turn.calls.first().is_none_or(|call| call.extra.thought_signature.is_some())
+}

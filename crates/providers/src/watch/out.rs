@@ -1,0 +1,58 @@
+//! Where the pieces go.
+
+use super::filter::Filter;
+use crate::model::{Delta, DeltaSink};
+
+pub(super) struct Out<'o, 's> {
+    pub(super) filter: &'o mut Filter,
+    /// Calls begun so far.
+    pub(super) calls: &'o mut usize,
+    pub(super) deltas: DeltaSink<'s>,
+}
+
+impl Out<'_, '_> {
+    pub(super) fn text(&mut self, text: &str) {
+        let shown = self.filter.push(text);
+        self.show(shown);
+    }
+
+    /// What is held back is decided now: the text is complete.
+    pub(super) fn flush(&mut self) {
+        let rest = self.filter.flush();
+        self.show(rest.text);
+        for call in rest.calls {
+            let index = self.call(&call.name);
+            self.args(index, &call.args);
+        }
+    }
+
+    fn show(&mut self, text: String) {
+        if !text.is_empty() {
+            (self.deltas)(Delta::Text { text });
+        }
+    }
+
+    pub(super) fn reasoning(&mut self, text: &str) {
+        if !text.is_empty() {
+            (self.deltas)(Delta::Reasoning { text: text.to_owned() });
+        }
+    }
+
+    /// A call begins; gives its place.
+    pub(super) fn call(&mut self, name: &str) -> usize {
+        let index = *self.calls;
+        *self.calls += 1;
+        (self.deltas)(Delta::CallStart { index, name: name.to_owned() });
+        index
+    }
+
+    pub(super) fn args(&mut self, index: usize, text: &str) {
+        if !text.is_empty() {
+            (self.deltas)(Delta::CallArgs { index, text: text.to_owned() });
+        }
+    }
+
+    pub(super) fn hosted(&mut self, kind: &str) {
+        (self.deltas)(Delta::Hosted { kind: kind.to_owned() });
+    }
+}

@@ -1,0 +1,118 @@
+//! The tables, as migrations that only go forward. The database's `user_version` says how many it has.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::file::APPLICATION;
+
+/// Every migration there is; one that has been released never changes.
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("migrations/001.sql")];
+
+/// The version that a database has after these.
+pub(crate) fn version(migrations: &[&str]) -> i32 {
+    i32::try_from(migrations.len()).unwrap_or(i32::MAX)
+}
+
+/// Applies what is missing, each in a transaction of its own, and returns the version of the database. One that `migrations` do not
+/// know is left as it is.
+pub(crate) fn migrate(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<i32> {
+    loop {
+        let found = user_version(conn)?;
+        if !(0..version(migrations)).contains(&found) {
+            return Ok(found);
+        }
+        step(conn, migrations)?;
+    }
+}
+
+/// Applies the next one, as seen with the write lock in hand: another process may have been faster.
+fn step(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
+    let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = user_version(&transaction)?;
+    let next = usize::try_from(found).ok().and_then(|found| migrations.get(found));
+    if let Some(migration) = next {
+        transaction.execute_batch(migration)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", found + 1)?;
+    }
+    transaction.commit()
+}
+
+/// How many migrations a database has seen.
+pub(crate) fn user_version(conn: &Connection) -> rusqlite::Result<i32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "CREATE TABLE a (x TEXT) STRICT; INSERT INTO a VALUES ('kept');";
+    const TWO: &str = "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 2;";
+    const BAD: &str = "CREATE TABLE b (x TEXT) STRICT; INSERT INTO nowhere VALUES (1);";
+
+    fn tables(conn: &Connection) -> Vec<String> {
+        let mut statement = conn.prepare("SELECT name FROM sqlite_schema ORDER BY name").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_database_goes_forward_from_any_version_and_keeps_its_rows() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        assert_eq!(migrate(&mut conn, &[ONE]).unwrap(), 1);
+        assert_eq!(migrate(&mut conn, &[ONE, TWO]).unwrap(), 2);
+        assert_eq!(migrate(&mut conn, &[ONE, TWO]).unwrap(), 2);
+        let row: (String, i64) =
+            conn.query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(row, ("kept".into(), 2));
+        let mark: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0)).unwrap();
+        assert_eq!(mark, APPLICATION);
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_nothing_half() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        assert!(migrate(&mut conn, &[ONE, BAD, TWO]).is_err());
+        assert_eq!((user_version(&conn).unwrap(), tables(&conn)), (1, vec!["a".into()]));
+        assert_eq!(migrate(&mut conn, &[ONE, TWO]).unwrap(), 2);
+    }
+
+    #[test]
+    fn a_version_that_is_not_known_is_left_alone() {
+        for version in [3, -1, i32::MAX] {
+            let mut conn = Connection::open_in_memory().unwrap();
+            conn.pragma_update(None, "user_version", version).unwrap();
+            assert_eq!(migrate(&mut conn, &[ONE, TWO]).unwrap(), version);
+            assert!(tables(&conn).is_empty());
+        }
+    }
+
+    #[test]
+    fn every_index_is_used() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrate(&mut conn, MIGRATIONS).unwrap();
+        for (sql, index) in [
+            (
+                "FROM conversations WHERE owner = 'a' ORDER BY updated_at DESC, id DESC",
+                "conversations_of_owner",
+            ),
+            ("FROM runs WHERE owner = 'a' ORDER BY created_at DESC, id DESC", "runs_of_owner"),
+            (
+                "FROM runs WHERE owner = 'a' AND status = 'paused' ORDER BY created_at DESC, id DESC",
+                "runs_of_owner_by_status",
+            ),
+            ("FROM approvals WHERE decision IS NULL ORDER BY id", "approvals_pending"),
+            (
+                "FROM grants WHERE owner = 'a' AND operation = 'o' ORDER BY place",
+                "grants_of_operation",
+            ),
+        ] {
+            let mut statement =
+                conn.prepare(&format!("EXPLAIN QUERY PLAN SELECT * {sql}")).unwrap();
+            let plan: Vec<String> =
+                statement.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+            let uses = plan.iter().any(|step| step.contains(&format!("INDEX {index}")));
+            let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+            assert!(uses && !sorts, "{sql}: {plan:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Jobs that share a commit: what one does wrong is its own matter.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::*;
+
+/// A writer whose thread waits until it is let go, so that everything sent before is one batch.
+fn held() -> (Writer, Sender<()>) {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT) STRICT").unwrap();
+    let (go, wait) = channel();
+    let first = move || wait.recv().map_err(io::Error::other);
+    (Writer::start(conn, first).unwrap(), go)
+}
+
+type Told<T> = Receiver<Result<T, StoreError>>;
+
+fn send<T: Send + 'static>(
+    writer: &Writer,
+    survives: Survives,
+    work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+) -> Told<T> {
+    let (tell, told) = channel();
+    writer.send(Job::new(survives, work, move |result| tell.send(result).unwrap()));
+    told
+}
+
+fn insert(x: i64, length: usize) -> impl FnOnce(&Connection) -> Result<(), Failure> {
+    move |conn| {
+        conn.execute("INSERT INTO t VALUES (?1, ?2)", (x, "y".repeat(length)))?;
+        Ok(())
+    }
+}
+
+fn kept(writer: &Writer) -> Vec<i64> {
+    let told = send(writer, Survives::Kill, |conn| {
+        let mut statement = conn.prepare("SELECT x FROM t ORDER BY x")?;
+        Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    });
+    told.recv().unwrap().unwrap()
+}
+
+#[test]
+fn a_job_that_fails_takes_back_only_its_own_writes() {
+    let (writer, go) = held();
+    let first = send(&writer, Survives::Kill, insert(1, 1));
+    let refused = send(&writer, Survives::Kill, |conn| {
+        insert(2, 1)(conn)?;
+        Err::<(), _>(StoreError::Missing("it".into()).into())
+    });
+    let doubled = send(&writer, Survives::Kill, |conn| {
+        insert(3, 1)(conn)?;
+        insert(1, 1)(conn)
+    });
+    let last = send(&writer, Survives::Kill, insert(4, 1));
+    go.send(()).unwrap();
+    assert_eq!(first.recv().unwrap(), Ok(()));
+    assert_eq!(refused.recv().unwrap(), Err(StoreError::Missing("it".into())));
+    assert!(matches!(doubled.recv().unwrap(), Err(StoreError::Failed(_))));
+    assert_eq!(last.recv().unwrap(), Ok(()));
+    assert_eq!(kept(&writer), [1, 4]);
+}
+
+#[test]
+fn a_full_disk_fails_what_does_not_fit() {
+    let (writer, go) = held();
+    let limit = |pages: u32| {
+        move |conn: &Connection| {
+            Ok(conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?)
+        }
+    };
+    let limited = send(&writer, Survives::Kill, limit(10));
+    let small = send(&writer, Survives::Kill, insert(1, 1));
+    let large = send(&writer, Survives::Kill, insert(2, 100_000));
+    let after = send(&writer, Survives::Kill, insert(3, 1));
+    go.send(()).unwrap();
+    let (small, large, after) =
+        (small.recv().unwrap(), large.recv().unwrap(), after.recv().unwrap());
+    // The limit itself is not part of a transaction.
+    drop(limited.recv());
+    assert!(
+        matches!(&large, Err(StoreError::Failed(words)) if words.contains("full")),
+        "{large:?}"
+    );
+    // SQLite may give up the whole transaction; then nobody may have been told that it is written.
+    let told: Vec<i64> =
+        [(1, small), (3, after)].into_iter().filter(|(_, r)| r.is_ok()).map(|(x, _)| x).collect();
+    assert_eq!(kept(&writer), told);
+    send(&writer, Survives::Kill, limit(10_000)).recv().unwrap().unwrap();
+    send(&writer, Survives::Kill, insert(4, 100_000)).recv().unwrap().unwrap();
+    assert_eq!(kept(&writer).last(), Some(&4));
+}
+
+#[test]
+fn a_transaction_that_is_gone_fails_the_whole_batch() {
+    let (writer, go) = held();
+    let before = send(&writer, Survives::Kill, insert(1, 1));
+    let ends = send(&writer, Survives::Kill, |conn| Ok(conn.execute_batch("ROLLBACK")?));
+    let after = send(&writer, Survives::Kill, insert(2, 1));
+    go.send(()).unwrap();
+    for told in [before, ends, after] {
+        assert!(matches!(told.recv().unwrap(), Err(StoreError::Failed(_))));
+    }
+    assert_eq!(kept(&writer), [] as [i64; 0]);
+    send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap().unwrap();
+    assert_eq!(kept(&writer), [3]);
+}
+
+#[test]
+fn a_batch_is_synced_if_one_of_it_must_survive_power_loss() {
+    let level = |conn: &Connection| -> Result<i64, Failure> {
+        Ok(conn.pragma_query_value(None, "synchronous", |row| row.get(0))?)
+    };
+    let (writer, go) = held();
+    let first = send(&writer, Survives::Kill, level);
+    let second = send(&writer, Survives::PowerLoss, level);
+    go.send(()).unwrap();
+    let (normal, full) = (1, 2);
+    assert_eq!((first.recv().unwrap(), second.recv().unwrap()), (Ok(full), Ok(full)));
+    assert_eq!(send(&writer, Survives::Kill, level).recv().unwrap(), Ok(normal));
+    assert_eq!(send(&writer, Survives::PowerLoss, level).recv().unwrap(), Ok(full));
+}
+
+#[test]
+fn what_cannot_be_begun_safely_is_never_answered_with_success() {
+    let conn = Connection::open_in_memory().unwrap();
+    let writer = Writer::start(conn, || Err(io::Error::other("no disk"))).unwrap();
+    for _ in 0..2 {
+        let told = send(&writer, Survives::Kill, |_| Ok(()));
+        assert_eq!(told.recv().unwrap(), Err(StoreError::Failed("no disk".into())));
+    }
+}
+
+#[test]
+fn dropping_the_writer_finishes_what_is_queued() {
+    let (writer, go) = held();
+    let told: Vec<_> = (0..600).map(|x| send(&writer, Survives::Kill, insert(x, 1))).collect();
+    go.send(()).unwrap();
+    drop(writer);
+    assert!(told.iter().all(|told| told.try_recv().unwrap() == Ok(())));
+}

@@ -1,0 +1,87 @@
+//! Questions and their decisions.
+
+use serde_json::json;
+use toolcrib_core::store::{Question, Waiting};
+use toolcrib_core::{ApprovalId, ApprovalStore, Decision, GrantScope, StoreError};
+
+use super::rows::{decided, question};
+
+/// Questions come back whole, are decided once, and are pending until then.
+///
+/// # Panics
+/// When the store does something else.
+pub async fn approvals(store: &dyn ApprovalStore) {
+    every_decision_comes_back(store).await;
+    the_first_decision_wins(store).await;
+    a_question_is_asked_once(store).await;
+    pending_are_those_without_a_decision(store).await;
+}
+
+async fn every_decision_comes_back(store: &dyn ApprovalStore) {
+    for decision in [
+        Decision::Approve { scope: GrantScope::Once },
+        Decision::Approve { scope: GrantScope::Always },
+        Decision::Deny { note: None },
+        Decision::Deny { note: Some("not \u{1f4a5} today\n".into()) },
+        Decision::Edit {
+            args: json!({"path": "b", "depth": {"x": [1e-7, 18_446_744_073_709_551_615u64]}}),
+        },
+        Decision::Skip,
+    ] {
+        let asked = question();
+        store.ask(asked.clone()).await.unwrap();
+        assert_question(store, &asked, None).await;
+        let record = decided(decision, "ann");
+        assert_eq!(store.decide(asked.request.id, record.clone()).await, Ok(Ok(())));
+        assert_question(store, &asked, Some(&record)).await;
+    }
+}
+
+async fn assert_question(
+    store: &dyn ApprovalStore,
+    asked: &Waiting,
+    decision: Option<&toolcrib_core::DecisionRecord>,
+) {
+    let (found, record): Question = store.get(asked.request.id).await.unwrap().unwrap();
+    assert_eq!(found.request, asked.request);
+    // A batch has no equality of its own; its JSON says all there is.
+    let json = |waiting: &Waiting| serde_json::to_string(&waiting.batch).unwrap();
+    assert_eq!(json(&found), json(asked));
+    assert_eq!(record.as_ref(), decision);
+}
+
+async fn the_first_decision_wins(store: &dyn ApprovalStore) {
+    let asked = question();
+    let id = asked.request.id;
+    let first = decided(Decision::Skip, "ann");
+    assert!(matches!(store.decide(id, first.clone()).await, Err(StoreError::Missing(_))));
+    assert!(store.get(id).await.unwrap().is_none());
+    store.ask(asked).await.unwrap();
+    store.decide(id, first.clone()).await.unwrap().unwrap();
+    let second = decided(Decision::Deny { note: None }, "ben");
+    assert_eq!(store.decide(id, second).await, Ok(Err(first.clone())));
+    assert_eq!(store.decide(id, first.clone()).await, Ok(Err(first)));
+}
+
+async fn a_question_is_asked_once(store: &dyn ApprovalStore) {
+    let asked = question();
+    store.ask(asked.clone()).await.unwrap();
+    let first = decided(Decision::Skip, "ann");
+    store.decide(asked.request.id, first.clone()).await.unwrap().unwrap();
+    let mut again = asked.clone();
+    again.request.summary = "something else".into();
+    assert!(matches!(store.ask(again).await, Err(StoreError::Conflict(_))));
+    assert_question(store, &asked, Some(&first)).await;
+}
+
+async fn pending_are_those_without_a_decision(store: &dyn ApprovalStore) {
+    let asked: Vec<Waiting> = (0..3).map(|_| question()).collect();
+    for waiting in asked.iter().rev() {
+        store.ask(waiting.clone()).await.unwrap();
+    }
+    store.decide(asked[1].request.id, decided(Decision::Skip, "ann")).await.unwrap().unwrap();
+    let pending = store.pending().await.unwrap();
+    let ids: Vec<ApprovalId> = pending.iter().map(|request| request.id).collect();
+    assert_eq!(ids, [asked[0].request.id, asked[2].request.id], "oldest first");
+    assert_eq!(pending[0], asked[0].request);
+}

@@ -1,0 +1,107 @@
+//! Remembered approvals.
+
+use toolcrib_core::grant::GrantQuery;
+use toolcrib_core::{Grant, GrantId, GrantScope, GrantStore, ReasonKind, Risk, RunId, StoreError};
+
+/// Grants answer exactly what they were given for, until they expire or are revoked.
+///
+/// # Panics
+/// When the store does something else.
+pub async fn grants(store: &dyn GrantStore) {
+    scopes_and_limits(store).await;
+    the_first_that_answers_is_found(store).await;
+    they_are_listed_and_revoked(store).await;
+}
+
+fn grant(owner: &str, scope: GrantScope) -> Grant {
+    Grant {
+        id: GrantId::fresh(),
+        owner: owner.into(),
+        operation: "git.push".into(),
+        definition_hash: "d1".into(),
+        reasons: vec![ReasonKind::Risk, ReasonKind::Rule],
+        risk: Risk::High,
+        scope,
+        run: None,
+        conversation: None,
+        created_by: owner.into(),
+        created_at: 1_000,
+        expires_at: None,
+    }
+}
+
+fn query(owner: &str) -> GrantQuery<'_> {
+    GrantQuery {
+        owner,
+        operation: "git.push",
+        definition_hash: "d1",
+        risk: Risk::High,
+        run: None,
+        conversation: "",
+        now_ms: 2_000,
+    }
+}
+
+async fn check(store: &dyn GrantStore, query: GrantQuery<'_>, reason: ReasonKind, found: bool) {
+    let answer = store.find(query, reason).await.unwrap();
+    assert_eq!(answer.is_some(), found, "{query:?} for {reason:?}: {answer:?}");
+}
+
+async fn scopes_and_limits(store: &dyn GrantStore) {
+    use ReasonKind::{Risk as AtRisk, Taint};
+    let run = RunId::fresh();
+    store.add(grant("once", GrantScope::Once)).await.unwrap();
+    store.add(grant("always", GrantScope::Always)).await.unwrap();
+    let of_run = Grant { run: Some(run), ..grant("run", GrantScope::Run) };
+    store.add(of_run).await.unwrap();
+    let of_conversation =
+        Grant { conversation: Some("c1".into()), ..grant("talk", GrantScope::Conversation) };
+    store.add(of_conversation).await.unwrap();
+    let ends = Grant { expires_at: Some(2_000), ..grant("ends", GrantScope::Always) };
+    store.add(ends).await.unwrap();
+
+    check(store, query("once"), AtRisk, false).await;
+    check(store, query("nobody"), AtRisk, false).await;
+    check(store, query("always"), AtRisk, true).await;
+    check(store, query("always"), Taint, false).await;
+    check(store, GrantQuery { operation: "git", ..query("always") }, AtRisk, false).await;
+    check(store, GrantQuery { definition_hash: "d2", ..query("always") }, AtRisk, false).await;
+    check(store, GrantQuery { risk: Risk::Safe, ..query("always") }, AtRisk, true).await;
+    check(store, GrantQuery { risk: Risk::Critical, ..query("always") }, AtRisk, false).await;
+    check(store, query("run"), AtRisk, false).await;
+    check(store, GrantQuery { run: Some(run), ..query("run") }, AtRisk, true).await;
+    check(store, GrantQuery { run: Some(RunId::fresh()), ..query("run") }, AtRisk, false).await;
+    check(store, query("talk"), AtRisk, false).await;
+    check(store, GrantQuery { conversation: "c1", ..query("talk") }, AtRisk, true).await;
+    check(store, GrantQuery { conversation: "c2", ..query("talk") }, AtRisk, false).await;
+    check(store, GrantQuery { now_ms: 1_999, ..query("ends") }, AtRisk, true).await;
+    check(store, query("ends"), AtRisk, false).await;
+}
+
+async fn the_first_that_answers_is_found(store: &dyn GrantStore) {
+    let expired = Grant { expires_at: Some(1_500), ..grant("order", GrantScope::Always) };
+    let (first, second) = (grant("order", GrantScope::Always), grant("order", GrantScope::Always));
+    // Order of adding counts, not of ids.
+    for grant in [&expired, &second, &first] {
+        store.add(grant.clone()).await.unwrap();
+    }
+    let found = store.find(query("order"), ReasonKind::Rule).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&second));
+    assert!(store.revoke(second.id).await.unwrap());
+    let found = store.find(query("order"), ReasonKind::Rule).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&first));
+}
+
+async fn they_are_listed_and_revoked(store: &dyn GrantStore) {
+    let given = [grant("list", GrantScope::Always), grant("list", GrantScope::Once)];
+    for grant in &given {
+        store.add(grant.clone()).await.unwrap();
+    }
+    store.add(grant("somebody", GrantScope::Always)).await.unwrap();
+    assert_eq!(store.list("list").await.unwrap(), given);
+    assert!(matches!(store.add(given[0].clone()).await, Err(StoreError::Conflict(_))));
+    assert!(store.revoke(given[0].id).await.unwrap());
+    assert!(!store.revoke(given[0].id).await.unwrap());
+    assert_eq!(store.list("list").await.unwrap(), given[1..]);
+    assert!(store.list("nobody at all").await.unwrap().is_empty());
+}

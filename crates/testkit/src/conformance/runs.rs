@@ -1,0 +1,166 @@
+//! Runs, and checkpoints of runs with their messages.
+
+use serde_json::json;
+use toolcrib_core::{
+    Checkpoints, Context, Conversation, ConversationId, ConversationStore, RunId, RunStatus,
+    StoreError, StoredMessage, StoredRun,
+};
+
+use super::rows::{conversation, message, run};
+
+/// Runs are fenced by their epoch, taken once, and keep their owner.
+///
+/// # Panics
+/// When the store does something else.
+pub async fn runs(store: &dyn Checkpoints) {
+    a_run_comes_back(store).await;
+    an_older_epoch_is_fenced_off(store).await;
+    only_a_paused_run_is_taken(store).await;
+    lists_are_of_one_owner_and_status(store).await;
+}
+
+/// A checkpoint writes a run and its messages, both or neither, in order; its error comes with the next flush of that run.
+///
+/// # Panics
+/// When the store does something else.
+pub async fn checkpoints(store: &dyn Checkpoints) {
+    rounds_are_written_in_order(store).await;
+    errors_come_with_the_flush(store).await;
+    a_fenced_checkpoint_writes_nothing(store).await;
+}
+
+async fn talk(store: &dyn ConversationStore, owner: &str) -> Conversation {
+    let made = conversation(owner);
+    store.put_conversation(made.clone()).await.unwrap();
+    made
+}
+
+async fn a_run_comes_back(store: &dyn Checkpoints) {
+    let made = run(&talk(store, "ann").await);
+    assert_eq!(store.run(made.id).await, Ok(None));
+    store.put_run(made.clone()).await.unwrap();
+    assert_eq!(store.run(made.id).await, Ok(Some(made.clone())));
+    let ended = StoredRun {
+        status: RunStatus::Ended,
+        state: json!({"answer": "42", "usage": {"z": 1, "a": 2}}),
+        context: Context { device: "phone".into(), ..made.context.clone() },
+        updated_at: 3_000,
+        epoch: 4,
+        ..made.clone()
+    };
+    store.put_run(ended.clone()).await.unwrap();
+    assert_eq!(store.run(made.id).await, Ok(Some(ended.clone())));
+    let stolen = StoredRun { context: Context::default(), ..ended.clone() };
+    assert!(matches!(store.put_run(stolen).await, Err(StoreError::Conflict(_))));
+    let nowhere = StoredRun { conversation: ConversationId::fresh(), ..ended.clone() };
+    assert!(matches!(store.put_run(nowhere.clone()).await, Err(StoreError::Missing(_))));
+    let nowhere = StoredRun { id: RunId::fresh(), ..nowhere };
+    assert!(matches!(store.put_run(nowhere).await, Err(StoreError::Missing(_))));
+    assert_eq!(store.run(made.id).await, Ok(Some(ended)));
+}
+
+async fn an_older_epoch_is_fenced_off(store: &dyn Checkpoints) {
+    let mine = StoredRun { epoch: 3, ..run(&talk(store, "ann").await) };
+    store.put_run(mine.clone()).await.unwrap();
+    store.put_run(mine.clone()).await.unwrap();
+    let old = StoredRun { epoch: 2, state: json!("lost"), ..mine.clone() };
+    let fenced = Err(StoreError::Fenced { current: 3, claimed: 2 });
+    assert_eq!(store.put_run(old).await, fenced);
+    assert_eq!(store.run(mine.id).await, Ok(Some(mine)));
+}
+
+async fn only_a_paused_run_is_taken(store: &dyn Checkpoints) {
+    let paused = StoredRun { status: RunStatus::Paused, ..run(&talk(store, "ann").await) };
+    assert!(matches!(store.take_run(paused.id).await, Err(StoreError::Missing(_))));
+    store.put_run(paused.clone()).await.unwrap();
+    let taken = StoredRun { status: RunStatus::Running, epoch: 2, ..paused.clone() };
+    assert_eq!(store.take_run(paused.id).await, Ok(taken.clone()));
+    assert_eq!(store.run(paused.id).await, Ok(Some(taken.clone())));
+    assert_eq!(store.take_run(paused.id).await, Err(StoreError::Conflict("running".into())));
+    // Whoever paused it has lost it.
+    let fenced = Err(StoreError::Fenced { current: 2, claimed: 1 });
+    assert_eq!(store.put_run(paused).await, fenced);
+    let ended = StoredRun { status: RunStatus::Ended, ..taken };
+    store.put_run(ended.clone()).await.unwrap();
+    assert_eq!(store.take_run(ended.id).await, Err(StoreError::Conflict("ended".into())));
+}
+
+async fn lists_are_of_one_owner_and_status(store: &dyn Checkpoints) {
+    let talk_of_lister = talk(store, "lister").await;
+    let statuses = [RunStatus::Ended, RunStatus::Paused, RunStatus::Running, RunStatus::Paused];
+    let mut made: Vec<StoredRun> = statuses
+        .into_iter()
+        .zip([4_000, 1_000, 2_000, 1_000])
+        .map(|(status, created_at)| StoredRun { status, created_at, ..run(&talk_of_lister) })
+        .collect();
+    for one in &made {
+        store.put_run(one.clone()).await.unwrap();
+    }
+    store.put_run(run(&talk(store, "other").await)).await.unwrap();
+    made.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.id)));
+    assert_eq!(store.runs("lister", None, usize::MAX).await.unwrap(), made);
+    assert_eq!(store.runs("lister", None, 3).await.unwrap(), made[..3]);
+    let paused = store.runs("lister", Some(RunStatus::Paused), 9).await.unwrap();
+    assert_eq!(paused, made[2..]);
+    let last = store.runs("lister", Some(RunStatus::Paused), 1).await.unwrap();
+    assert_eq!(last, made[2..3]);
+    assert!(store.runs("nobody", None, 9).await.unwrap().is_empty());
+}
+
+async fn rounds_are_written_in_order(store: &dyn Checkpoints) {
+    let talk = talk(store, "ann").await;
+    let mut now = run(&talk);
+    let mut all: Vec<StoredMessage> = Vec::new();
+    for round in 0..20 {
+        now.state = json!({"round": round});
+        now.updated_at = 1_000 + round;
+        let asked = StoredMessage {
+            run: Some(now.id),
+            created_at: now.updated_at,
+            ..message(2 * round.unsigned_abs(), json!({"round": round, "calls": 1}))
+        };
+        let answered = StoredMessage { seq: asked.seq + 1, ..asked.clone() };
+        all.extend([asked.clone(), answered.clone()]);
+        store.checkpoint(now.clone(), vec![asked, answered]);
+    }
+    now.status = RunStatus::Paused;
+    store.checkpoint(now.clone(), vec![]);
+    store.flush(now.id).await.unwrap();
+    assert_eq!(store.run(now.id).await, Ok(Some(now.clone())));
+    assert_eq!(store.messages(talk.id, 0).await.unwrap(), all);
+    let head = store.conversation(talk.id).await.unwrap().unwrap();
+    assert_eq!(head.updated_at, now.updated_at);
+    // What is awaited comes after what was queued.
+    store.checkpoint(StoredRun { status: RunStatus::Running, ..now.clone() }, vec![]);
+    let taken = store.take_run(now.id).await;
+    assert_eq!(taken, Err(StoreError::Conflict("running".into())));
+}
+
+async fn errors_come_with_the_flush(store: &dyn Checkpoints) {
+    let talk = talk(store, "ann").await;
+    let (good, bad) = (run(&talk), run(&talk));
+    store.checkpoint(good.clone(), vec![message(0, json!("first"))]);
+    store.checkpoint(bad.clone(), vec![message(1, json!("second")), message(3, json!("gap"))]);
+    store.checkpoint(StoredRun { conversation: ConversationId::fresh(), ..bad.clone() }, vec![]);
+    store.flush(good.id).await.unwrap();
+    let first = store.flush(bad.id).await;
+    assert!(matches!(first, Err(StoreError::Conflict(_))), "the first error, not {first:?}");
+    store.flush(bad.id).await.unwrap();
+    assert_eq!(store.run(bad.id).await, Ok(None), "neither the run nor its messages");
+    assert_eq!(store.messages(talk.id, 0).await.unwrap().len(), 1);
+    store.checkpoint(bad.clone(), vec![message(1, json!("second"))]);
+    store.flush(bad.id).await.unwrap();
+    assert_eq!(store.run(bad.id).await, Ok(Some(bad)));
+}
+
+async fn a_fenced_checkpoint_writes_nothing(store: &dyn Checkpoints) {
+    let talk = talk(store, "ann").await;
+    let lost = StoredRun { status: RunStatus::Paused, ..run(&talk) };
+    store.put_run(lost.clone()).await.unwrap();
+    let taken = store.take_run(lost.id).await.unwrap();
+    store.checkpoint(lost.clone(), vec![message(0, json!("too late"))]);
+    let fenced = Err(StoreError::Fenced { current: 2, claimed: 1 });
+    assert_eq!(store.flush(lost.id).await, fenced);
+    assert!(store.messages(talk.id, 0).await.unwrap().is_empty());
+    assert_eq!(store.run(lost.id).await, Ok(Some(taken)));
+}
