@@ -22,6 +22,8 @@ pub struct Settings {
     pub database: Option<PathBuf>,
     /// Folders of tools, each a source with its id.
     pub tool_folders: Vec<ToolFolder>,
+    /// The person's locale, such as `de-AT`, which tools of folders are told.
+    pub locale: Option<String>,
 }
 
 /// A folder whose sub-folders are tools.
@@ -62,6 +64,7 @@ impl Settings {
             engine: EngineSettings::default(),
             database: None,
             tool_folders: Vec::new(),
+            locale: None,
         }
     }
 }

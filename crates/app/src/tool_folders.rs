@@ -50,7 +50,11 @@ impl ToolFolders {
 fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
     let tools = settings.engine.tools.iter();
     let config = tools.map(|(tool, settings)| (tool.clone(), settings.config.clone())).collect();
-    FolderSource::new(folder.id.clone(), &folder.path).with_config(config)
+    let source = FolderSource::new(folder.id.clone(), &folder.path).with_config(config);
+    match &settings.locale {
+        Some(locale) => source.with_locale(locale.as_str()),
+        None => source,
+    }
 }
 
 /// Loads the folders again before each request of a run.

@@ -51,6 +51,15 @@ Examples:
 
 The exit code is that of the outcome; `toolcrib errors` lists them.";
 
+const AGENT_TOOLS_HELP: &str = "\
+Examples:
+  toolcrib agent tools reviewer
+  toolcrib agent tools reviewer --set read_file,find_files,group:files
+  toolcrib agent tools reviewer --add fetch_url --remove delete_file
+
+The rest of the file stays as it is. The built-in agent has every tool and cannot be changed; begin with `toolcrib agent new NAME --from \
+general-assistant`.";
+
 /// Gives AI agents their tools: finds, checks, runs, bounds and records every call.
 #[derive(Debug, Parser)]
 #[command(name = "toolcrib", version, propagate_version = true, arg_required_else_help = true)]
@@ -78,9 +87,18 @@ pub(crate) enum Command {
     /// Run the tool calls of a model's answer, read from standard input, and print the messages to append to its conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
-    /// Look at tools, or run one by hand through the same door.
+    /// Look at tools, run one by hand through the same door, or make one of your own.
     #[command(subcommand)]
     Tool(Tool),
+    /// Look at agents, make one, choose its tools.
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Look at skills, copy one, check one.
+    #[command(subcommand)]
+    Skill(Skill),
+    /// Look at kits: known good ways to use several tools for one goal.
+    #[command(subcommand)]
+    Kit(Kit),
     /// Print the tool declarations to send to a provider.
     Spec(Spec),
     /// Repair and validate arguments, read from standard input, as the door does.
@@ -247,6 +265,121 @@ pub(crate) enum Tool {
     /// Run one tool.
     #[command(after_help = CALL_HELP)]
     Call(ToolCall),
+    /// Make a working example of a tool of your own, to be changed into what you need.
+    New(ToolNew),
+}
+
+/// Where one looks for tools, agents and skills.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Places {
+    /// Workspace: the folder whose tools, agents and skills count. Default: the current folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Folder of tools of your own, one sub-folder each; may be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tools: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolNew {
+    /// Its name: letters, digits, `_` and `-`.
+    pub(crate) name: String,
+    /// Folder of tools to put it into. Default: the one in the configuration folder, whose tools are there everywhere.
+    #[arg(long, value_name = "DIR", conflicts_with = "project")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Put it into `.toolcrib/tools` of the workspace.
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// The workspace. Default: the current folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agent {
+    /// List every agent; what is wrong with broken files is said on standard error.
+    List(Places),
+    /// Show one agent and what its list of tools comes to.
+    #[command(after_help = "Exit codes: 3 its file is broken, 4 there is no such agent.")]
+    Show {
+        /// The agent.
+        name: String,
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Make an agent's file, to be changed into what you need.
+    New(AgentNew),
+    /// Show which tools an agent has, or change its file.
+    #[command(after_help = AGENT_TOOLS_HELP)]
+    Tools(AgentTools),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentNew {
+    /// Its name: lower-case letters, digits and hyphens.
+    pub(crate) name: String,
+    /// Agent to begin with.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) from: Option<String>,
+    /// Put it into `.toolcrib/agents` of the workspace instead of the configuration folder.
+    #[arg(long)]
+    pub(crate) project: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentTools {
+    /// The agent.
+    pub(crate) name: String,
+    /// Give it these and no others: names, group:G, server:S or globs with `*`, separated by commas. Nothing = no tools at all.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["add", "remove"])]
+    pub(crate) set: Option<Vec<String>>,
+    /// Give it these too.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) add: Vec<String>,
+    /// Take these from it.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) remove: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Skill {
+    /// List every skill; what is wrong with broken ones is said on standard error.
+    List(Places),
+    /// Copy a skill's folder to your own skills, after it was checked.
+    Add {
+        /// The folder, with its SKILL.md.
+        folder: PathBuf,
+        /// Copy it into `.toolcrib/skills` of the workspace instead of the configuration folder.
+        #[arg(long)]
+        project: bool,
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Check a skill more strictly than loading does.
+    #[command(after_help = "Exit codes: 0 nothing is wrong, 3 something is, 4 there is no such folder.")]
+    Validate {
+        /// Its folder, or its SKILL.md.
+        path: PathBuf,
+        #[command(flatten)]
+        places: Places,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kit {
+    /// List every kit; what is wrong with broken ones is said on standard error.
+    List(Places),
+    /// Show the steps of one kit.
+    Show {
+        /// The kit.
+        name: String,
+        #[command(flatten)]
+        places: Places,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -66,7 +66,17 @@ pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failu
     settings.engine.preset = world.policy.or(config.policy).unwrap_or_default();
     settings.engine.tools = config.tool_settings();
     settings.tool_folders = tool_folders(world);
+    settings.locale = locale();
     Ok(settings)
+}
+
+/// The person's locale as the environment has it: `de_AT.UTF-8` is `de-AT`.
+fn locale() -> Option<String> {
+    let value = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    })?;
+    let language = value.split(['.', '@']).next()?.replace('_', "-");
+    (!matches!(language.as_str(), "C" | "POSIX" | "")).then_some(language)
 }
 
 /// Folders of tools: the person's own, the workspace's, and those that were named. What a workspace brings along may be anybody's: its

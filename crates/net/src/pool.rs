@@ -19,6 +19,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::http;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::{Handle, Id};
 use tokio::time::Instant;
 
 use crate::body::Driver;
@@ -30,17 +31,24 @@ use crate::limits::{
 };
 use crate::url_check::{Host, Target};
 
-/// Scheme, host and port for which the address of a connection was checked (RFC 6454).
+/// Scheme, host and port for which the address of a connection was checked (RFC 6454), and the runtime that moves its
+/// bytes: in another one it would stand still.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     https: bool,
     host: Host,
     port: u16,
+    runtime: Option<Id>,
 }
 
 impl Origin {
     pub(crate) fn of(target: &Target) -> Self {
-        Self { https: target.is_https(), host: target.host().clone(), port: target.port() }
+        Self {
+            https: target.is_https(),
+            host: target.host().clone(),
+            port: target.port(),
+            runtime: Handle::try_current().ok().map(|handle| handle.id()),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ mod names;
 mod openai_chat;
 mod openai_responses;
 mod parse;
+pub mod provider_tools;
 pub mod quirks;
 mod raw;
 mod reply;

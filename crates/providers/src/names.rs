@@ -111,6 +111,7 @@ mod tests {
     fn check(format: Format, name: &str, wire: &str) {
         let map = NameMap::new(format, [name]);
         assert_eq!(map.wire(name), Some(wire));
+        assert_eq!(wire_name(format, name), wire);
         assert_eq!(map.original(wire), Some(name));
     }
 

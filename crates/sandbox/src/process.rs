@@ -265,7 +265,7 @@ impl<'a> Streams<'a> {
     /// Moves them while something else is waited for.
     async fn forever(&mut self) {
         self.finish().await;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Moves them to their ends, for so long.

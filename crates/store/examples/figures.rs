@@ -17,11 +17,6 @@ fn print(what: &str, mut times: Vec<Duration>) {
     println!("{what:<42} p50 {p50:>10.1?}   p99 {p99:>10.1?}");
 }
 
-fn timed<T>(times: &mut Vec<Duration>, start: Instant, value: T) -> T {
-    times.push(start.elapsed());
-    value
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     opening().await;
@@ -37,12 +32,17 @@ async fn opening() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let start = Instant::now();
-        drop(timed(&mut made, start, SqliteStore::open(&path).unwrap()));
+        let store = SqliteStore::open(&path).unwrap();
+        made.push(start.elapsed());
+        drop(store);
         let start = Instant::now();
-        let store = timed(&mut opened, start, SqliteStore::open(&path).unwrap());
-        timed(&mut read, start, store.fact("none").await.unwrap());
+        let store = SqliteStore::open(&path).unwrap();
+        opened.push(start.elapsed());
+        store.fact("none").await.unwrap();
+        read.push(start.elapsed());
         let start = Instant::now();
-        timed(&mut closed, start, drop(store));
+        drop(store);
+        closed.push(start.elapsed());
     }
     print("make a store", made);
     print("open it again", opened);
@@ -63,7 +63,8 @@ async fn checkpoints(store: &SqliteStore) {
         now.status = if round.is_multiple_of(5) { RunStatus::Paused } else { RunStatus::Running };
         let row = now.clone();
         let start = Instant::now();
-        timed(&mut queued, start, store.checkpoint(row, both));
+        store.checkpoint(row, both);
+        queued.push(start.elapsed());
         store.flush(now.id).await.unwrap();
         let times = if now.status == RunStatus::Paused { &mut paused } else { &mut committed };
         times.push(start.elapsed());
@@ -84,7 +85,8 @@ async fn checkpoints(store: &SqliteStore) {
     let mut read = Vec::new();
     for since in 0..200 {
         let start = Instant::now();
-        timed(&mut read, start, store.messages(talk.id, 1_900 + since % 90).await.unwrap());
+        store.messages(talk.id, 1_900 + since % 90).await.unwrap();
+        read.push(start.elapsed());
     }
     print("read the last 10 to 100 messages", read);
 }
@@ -95,15 +97,19 @@ async fn questions(store: &SqliteStore) {
         let waiting = question();
         let id = waiting.request.id;
         let start = Instant::now();
-        timed(&mut asked, start, store.ask(waiting).await.unwrap());
+        store.ask(waiting).await.unwrap();
+        asked.push(start.elapsed());
         let record =
             DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 1 };
         let start = Instant::now();
-        timed(&mut decided, start, store.decide(id, record).await.unwrap().unwrap());
+        store.decide(id, record).await.unwrap().unwrap();
+        decided.push(start.elapsed());
         let start = Instant::now();
-        timed(&mut read, start, store.get(id).await.unwrap());
+        store.get(id).await.unwrap();
+        read.push(start.elapsed());
         let start = Instant::now();
-        timed(&mut noted, start, store.put_fact("a", "b").await.unwrap());
+        store.put_fact("a", "b").await.unwrap();
+        noted.push(start.elapsed());
     }
     print("ask (synced)", asked);
     print("decide (synced)", decided);

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::error::OpenError;
 use crate::schema;
@@ -50,6 +50,11 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(&path, flags).map_err(failed)?;
     settings(&conn).map_err(failed)?;
+    if conn.is_readonly(MAIN_DB).map_err(failed)? {
+        // SQLite is content with less than it was asked for.
+        let source = io::ErrorKind::PermissionDenied.into();
+        return Err(OpenError::Io { path, source });
+    }
     let new = schema::user_version(&conn).map_err(failed)? == 0;
     if new {
         // Nothing can be lost yet, and a new file takes a dozen syncs of up to 5 ms each.
@@ -66,8 +71,10 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
 
 /// Brings a new file to the disk, and its name, and that of its folder, which may be new too.
 pub(crate) fn sync_new(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.sync_all()?;
+    // Only there can a folder be opened and synced like a file.
     let folders = if cfg!(unix) { 2 } else { 0 };
-    path.ancestors().take(1 + folders).try_for_each(|path| File::open(path)?.sync_all())
+    path.ancestors().skip(1).take(folders).try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
 /// A database of this process only.

@@ -46,7 +46,11 @@ impl Runner {
         let library = self.library();
         let soul = agent.prompt.clone();
         let workspace = self.settings.workspace.clone();
-        let words = workspace.as_deref().and_then(|root| instructions::read(root, None).ok().flatten());
+        let mut words =
+            workspace.as_deref().and_then(|root| instructions::read(root, None).ok().flatten());
+        if let Some(words) = &mut words {
+            words.text = harmless(&words.text);
+        }
         let now = Zoned::now();
         Arc::new(move |view: &View, skills: &[ActiveSkill], model: &ModelInfo| {
             let bodies: Vec<(String, String)> = skills
@@ -54,7 +58,7 @@ impl Runner {
                 .filter(|active| active.in_prompt)
                 .filter_map(|active| {
                     let body = library.skill(&active.name).ok()?.body().ok()?;
-                    Some((active.name.clone(), body.instructions))
+                    Some((active.name.clone(), harmless(&body.instructions)))
                 })
                 .collect();
             let active: Vec<prompt::ActiveSkill<'_>> = bodies
@@ -80,4 +84,9 @@ impl Runner {
             })
         })
     }
+}
+
+/// Files of a workspace, and skills of somebody else, may hold what a provider would take for its own control tokens.
+fn harmless(text: &str) -> String {
+    toolcrib_engine::text::sanitize(text, "text/markdown").text.into_owned()
 }

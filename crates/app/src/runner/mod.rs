@@ -22,6 +22,7 @@ use toolcrib_core::{
 };
 use toolcrib_providers::chat::{Message, UserMessage};
 use toolcrib_providers::model::Model;
+use toolcrib_providers::provider_tools;
 
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
@@ -140,6 +141,8 @@ impl Runner {
         ];
         let source = FixedSource::new("agent", tools);
         toolcrib.catalog().attach(&source).await.map_err(SetupError::Source)?;
+        let hosted = provider_tools::source();
+        toolcrib.catalog().attach(&hosted).await.map_err(SetupError::Source)?;
         let runner = Self {
             store: Arc::clone(toolcrib.runs()),
             toolcrib,

@@ -102,11 +102,11 @@ fn shown(calls: &[(&str, &RawArgs)]) -> String {
     format!("{calls:?}").chars().take(300).collect()
 }
 
-/// Every byte of a body of a usual size. Of a huge one the first 2 KB and the last 20 bytes, and between them every 4999th, because each
-/// of its cuts takes long to read.
+/// Every byte of a body of a usual size. A huge one is the same filling again and again and takes long to read: its first KB and last 10
+/// bytes, and between them every 20011th.
 fn cuts(length: usize) -> Vec<usize> {
     let is_usual = length <= 8 * 1024;
-    let keep = |at: &usize| is_usual || *at < 2048 || at % 4999 == 0 || at + 20 > length;
+    let keep = |at: &usize| is_usual || *at < 1024 || at % 20_011 == 0 || at + 10 > length;
     (0..length).filter(keep).collect()
 }
 

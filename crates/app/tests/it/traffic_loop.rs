@@ -12,11 +12,13 @@ use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
 use toolcrib_app::agent::drive::{Control, Driven, Driver, Job, NobodyAnswers, NothingChanges};
 use toolcrib_app::agent::machine::{End, Machine, ROUNDS};
 use toolcrib_app::core::{
-    BoxFuture, Context, ConversationId, RunId, RunLimits, RunUsage, SystemClock, ViewRequest,
+    BoxFuture, Context, Conversation, ConversationId, RunId, RunLimits, RunUsage, SystemClock,
+    ViewRequest,
 };
 use toolcrib_app::providers::chat::{CallAnswer, Message, UserMessage};
 use toolcrib_app::providers::live::{ApiKey, Clock, Endpoint, ModelOptions, ProviderSettings};
 use toolcrib_app::providers::model::Model;
+use toolcrib_app::providers::quirks::Server as KindOfServer;
 use toolcrib_testkit::traffic::{ExpectedCall, Scenario, Server, Suite, Tools, differences};
 use toolcrib_testkit::{ScriptedTool, source_of};
 
@@ -76,7 +78,7 @@ async fn run_suite(provider: &str) {
 async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     let server = Server::start(scenario.exchanges.clone()).await.unwrap();
     let clock = Arc::new(NoWaiting::default());
-    let model = model(suite, &server, Arc::clone(&clock));
+    let model = model(suite, scenario, &server, Arc::clone(&clock));
     let offered: Vec<Arc<ScriptedTool>> =
         scenario.tools.iter().map(|name| tools.make(name).unwrap()).collect();
     let driving = drive(scenario, model, &offered);
@@ -94,7 +96,12 @@ async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     found
 }
 
-fn model(suite: &Suite, server: &Server, clock: Arc<NoWaiting>) -> Arc<dyn Model> {
+fn model(
+    suite: &Suite,
+    scenario: &Scenario,
+    server: &Server,
+    clock: Arc<NoWaiting>,
+) -> Arc<dyn Model> {
     let kind = suite.provider.parse().unwrap();
     let mut settings = ProviderSettings::new(suite.provider.as_str(), kind);
     let path = match suite.provider.as_str() {
@@ -104,6 +111,8 @@ fn model(suite: &Suite, server: &Server, clock: Arc<NoWaiting>) -> Arc<dyn Model
     settings.base_url = Some(format!("{}{path}", server.url()));
     settings.key = Some(ApiKey::new("test-key").unwrap());
     settings.clock = clock;
+    settings.server = scenario.server.as_deref().map(|id| KindOfServer::of_id(id).unwrap());
+    settings.quirks = scenario.quirks.clone();
     let endpoint = Endpoint::new(settings).unwrap();
     Arc::new(endpoint.model(suite.model.as_str(), ModelOptions::default()))
 }
@@ -120,10 +129,13 @@ async fn drive(
     let catalog = engine.shared_catalog();
     // Nothing is trimmed, whatever the model: the scenarios are about what is sent, not about what is left out.
     let windows = Windows::builtin().unwrap().with_override("*", 10_000_000).unwrap();
+    let (run, conversation) = (RunId::fresh(), ConversationId::fresh());
+    let store = Stores::memory().runs;
+    store.put_conversation(untitled(conversation)).await.unwrap();
     let driver = Driver {
         invoker: Arc::new(engine),
         catalog,
-        store: Stores::memory().runs,
+        store,
         clock: Arc::new(SystemClock),
         person: Arc::new(NobodyAnswers),
         windows: Arc::new(windows),
@@ -149,11 +161,23 @@ async fn drive(
         setup: Value::Null,
     };
     let message = UserMessage { text: scenario.user.clone(), ..UserMessage::default() };
-    let (run, conversation) = (RunId::fresh(), ConversationId::fresh());
     let mut machine = Machine::begin(run, conversation, Vec::new(), message, Some(ROUNDS));
     match driver.drive(&mut machine, &job, &Control::new()).await.unwrap() {
         Driven::Ended(end) => (machine, end),
         Driven::Paused(pending) => panic!("{}: paused for {pending:?}", scenario.name),
+    }
+}
+
+fn untitled(id: ConversationId) -> Conversation {
+    let empty = String::new;
+    Conversation {
+        id,
+        owner: "ann".to_owned(),
+        title: empty(),
+        agent: "general".to_owned(),
+        workspace: empty(),
+        created_at: 0,
+        updated_at: 0,
     }
 }
 

@@ -20,34 +20,36 @@ const FILES: usize = 200;
 /// Cheap enough to ask before every round: callers attach the source again when it is another number.
 #[must_use]
 pub fn fingerprint(dir: &Path) -> u64 {
-    let Ok(root) = openat(CWD, dir, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
-        return 0;
-    };
+    let Ok(root) = openat(CWD, dir, FOLDER, Mode::empty()) else { return 0 };
     let Ok(entries) = Dir::read_from(&root) else { return 0 };
     let folders = entries.filter_map(Result::ok).filter(|entry| {
-        let name = entry.file_name();
-        let may_be_folder = matches!(
-            entry.file_type(),
-            FileType::Directory | FileType::Symlink | FileType::Unknown
-        );
-        may_be_folder && !is_passed_over(OsStr::from_bytes(name.to_bytes()))
+        use FileType::{Directory, Symlink, Unknown};
+        matches!(entry.file_type(), Directory | Symlink | Unknown)
+            && !is_passed_over(OsStr::from_bytes(entry.file_name().to_bytes()))
     });
     // The sum does not depend on the order in which the system lists them.
-    folders.fold(1, |sum, entry| sum.wrapping_add(of_tool(&root, entry.file_name())))
+    folders.fold(1, |sum, entry| {
+        sum.wrapping_add(of_tool(&root, entry.file_name()).unwrap_or_default())
+    })
 }
 
-fn of_tool(root: &OwnedFd, name: &CStr) -> u64 {
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = openat(root, name, flags, Mode::empty()) else { return 0 };
-    let Ok(entries) = Dir::read_from(&folder) else { return 0 };
-    let files = entries.filter_map(Result::ok).filter(|entry| {
-        matches!(entry.file_type(), FileType::RegularFile | FileType::Symlink | FileType::Unknown)
-    });
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+fn of_tool(root: &OwnedFd, name: &CStr) -> rustix::io::Result<u64> {
+    use FileType::{RegularFile, Symlink, Unknown};
+    let mut folder = Dir::new(openat(root, name, FOLDER, Mode::empty())?)?;
     let mut sum = hashed(|hasher| name.hash(hasher));
-    for file in files.take(FILES) {
-        let Ok(stat) = statat(&folder, file.file_name(), AtFlags::empty()) else { continue };
-        let is_manifest = file.file_name().to_bytes() == MANIFEST.as_bytes();
-        if is_manifest || stat.st_mode & 0o111 != 0 {
+    let mut left = FILES;
+    while let Some(Ok(file)) = folder.read() {
+        if left == 0 {
+            break;
+        }
+        if !matches!(file.file_type(), RegularFile | Symlink | Unknown) {
+            continue;
+        }
+        left -= 1;
+        let Ok(stat) = statat(folder.fd()?, file.file_name(), AtFlags::empty()) else { continue };
+        if stat.st_mode & 0o111 != 0 || file.file_name().to_bytes() == MANIFEST.as_bytes() {
             let one = hashed(|hasher| {
                 name.hash(hasher);
                 file.file_name().hash(hasher);
@@ -56,7 +58,7 @@ fn of_tool(root: &OwnedFd, name: &CStr) -> u64 {
             sum = sum.wrapping_add(one);
         }
     }
-    sum
+    Ok(sum)
 }
 
 /// What of a file changes with it. The time of change covers content, name and mode.

@@ -53,6 +53,9 @@ const EFFECTS: &[(&str, Effect)] = &[
     ("destructive", Effect::Destructive),
 ];
 
+/// Values of configuration keys that nobody configured, by key.
+type Defaults = Vec<(String, String)>;
+
 /// A definition with what is needed to run it.
 #[derive(Debug)]
 pub(super) struct Manifest {
@@ -61,8 +64,8 @@ pub(super) struct Manifest {
     pub(super) command: Vec<String>,
     /// What its plain text is.
     pub(super) kind: Kind,
-    /// Values of configuration keys that nobody configured.
-    pub(super) defaults: Vec<(String, String)>,
+    /// What stands in for missing configuration.
+    pub(super) defaults: Defaults,
 }
 
 impl Manifest {
@@ -113,10 +116,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     Fault::new(error.message().replace('\n', " ")).at(place)
 }
 
-fn definition(
-    keys: &mut Keys,
-    short: &str,
-) -> Result<(ToolSpec, Kind, Vec<(String, String)>), Fault> {
+fn definition(keys: &mut Keys, short: &str) -> Result<(ToolSpec, Kind, Defaults), Fault> {
     let name = name(keys.text("name")?, short)?;
     let description = description(keys)?;
     let schema = parameters::schema(keys.take("parameters"))
@@ -173,16 +173,19 @@ fn description(keys: &mut Keys) -> Result<String, Fault> {
 
 /// What nobody declared is assumed, as far as it asks for more care: only a tool that computes sends nothing by itself.
 fn reach(keys: &mut Keys, effect: Effect) -> Result<Reach, Fault> {
-    const WORDS: &[(&str, fn(&mut Reach))] = &[
-        ("outbound", |reach| reach.outbound = true),
-        ("exec", |reach| reach.exec = true),
-        ("private_read", |reach| reach.private_read = true),
+    const WORDS: &[(&str, Reach)] = &[
+        ("outbound", Reach { outbound: true, exec: false, private_read: false }),
+        ("exec", Reach { outbound: false, exec: true, private_read: false }),
+        ("private_read", Reach { outbound: false, exec: false, private_read: true }),
     ];
     let mut reach = Reach::default();
     match keys.texts("reach")? {
         Some(words) => {
             for text in words {
-                word("reach", &text, WORDS)?(&mut reach);
+                let one = word("reach", &text, WORDS)?;
+                reach.outbound |= one.outbound;
+                reach.exec |= one.exec;
+                reach.private_read |= one.private_read;
             }
         }
         None => reach.outbound = effect != Effect::Pure,
@@ -234,8 +237,7 @@ fn examples(keys: &mut Keys) -> Result<Vec<Example>, Fault> {
 
 /// The keys and the values that stand in for missing ones: `KEY = "what it is"`, `KEY = { description, secret, required, default }` or
 /// only their names. A key is required unless it says otherwise or has a default.
-#[expect(clippy::type_complexity, reason = "two lists, taken apart at once")]
-fn config(value: Option<Value>) -> Result<(Vec<ConfigKey>, Vec<(String, String)>), Fault> {
+fn config(value: Option<Value>) -> Result<(Vec<ConfigKey>, Defaults), Fault> {
     let table = match value {
         None => Table::new(),
         Some(Value::Table(table)) => table,
@@ -248,7 +250,7 @@ fn config(value: Option<Value>) -> Result<(Vec<ConfigKey>, Vec<(String, String)>
             .collect::<Result<_, _>>()?,
         Some(other) => return Err(wanted("config", "a table, or an array of names", &other)),
     };
-    let mut defaults = Vec::new();
+    let mut defaults = Defaults::new();
     let mut all = Vec::new();
     for (key, value) in table {
         let (described, default) =

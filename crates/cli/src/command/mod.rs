@@ -1,19 +1,25 @@
 //! The commands, one file each.
 
+mod agent;
+mod agent_tools;
 mod args;
 mod completions;
 mod exec;
+mod kit;
 mod net;
+mod place;
 mod resume;
 mod run;
 mod sanitize;
+mod skill;
 mod spec;
 mod tool;
+mod tool_new;
 mod undo;
 
 use serde_json::Value;
 
-use crate::cli::{Cli, Command, Net, Tool};
+use crate::cli::{Agent, Cli, Command, Kit, Net, Skill, Tool};
 use crate::output::{self, Failure};
 
 /// Runs the command; the result is the exit code.
@@ -26,6 +32,18 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Tool(Tool::List(world)) => tool::list(&world, json),
         Command::Tool(Tool::Show { name, world }) => tool::show(&name, &world, json),
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
+        Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
+        Command::Agent(Agent::List(places)) => agent::list(&places, json),
+        Command::Agent(Agent::Show { name, places }) => agent::show(&name, &places, json),
+        Command::Agent(Agent::New(command)) => agent::new(&command, json),
+        Command::Agent(Agent::Tools(command)) => agent_tools::run(&command, json),
+        Command::Skill(Skill::List(places)) => skill::list(&places, json),
+        Command::Skill(Skill::Add { folder, project, places }) => {
+            skill::add(&folder, project, &places, json)
+        }
+        Command::Skill(Skill::Validate { path, places }) => skill::validate(&path, &places, json),
+        Command::Kit(Kit::List(places)) => kit::list(&places, json),
+        Command::Kit(Kit::Show { name, places }) => kit::show(&name, &places, json),
         Command::Spec(command) => spec::run(&command, json),
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),

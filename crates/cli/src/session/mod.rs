@@ -6,11 +6,13 @@ mod setup;
 mod show;
 mod tally;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_app::agent::context::{CompactionRules, Money, Price, Prices, Rates, Windows};
-use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT, Mode, Place, Scope};
+use toolcrib_app::agent::library::{
+    Agent, GENERAL_ASSISTANT, Mode, Place, Scope, instructions,
+};
 use toolcrib_app::core::{Approver, Context, ConversationId};
 use toolcrib_app::providers::chat::UserMessage;
 use toolcrib_app::providers::model::Model;
@@ -74,6 +76,7 @@ pub(crate) async fn open(
     let runner = Runner::new(toolcrib.clone(), runner_settings(&config, workspace)?).await?;
     let mut warnings: Vec<String> =
         runner.library().problems.iter().map(ToString::to_string).collect();
+    warnings.extend(instructions_read(setup.workspace().as_deref()));
     let agent = agent(&runner, brain.agent.as_deref(), &config)?;
     setup.agent.clone_from(&agent.name);
     use_mode(&toolcrib, &agent, world.policy.or(config.policy), &mut warnings);
@@ -117,6 +120,18 @@ fn approver(
         Some(OnAsk::Deny) => None,
         Some(OnAsk::Fail) => Some(Arc::new(AskLater)),
         Some(OnAsk::Wait(_)) => Some(Arc::new(WaitForDecision::new(approvals))),
+    }
+}
+
+/// Says that the workspace has words of its own, which stand in the system prompt, or why they cannot be read.
+fn instructions_read(workspace: Option<&Path>) -> Option<String> {
+    match instructions::read(workspace?, None) {
+        Ok(None) => None,
+        Ok(Some(words)) => {
+            let cut = if words.cut { ", cut to its first 32 KB" } else { "" };
+            Some(format!("{} is read{cut}", words.path.display()))
+        }
+        Err(problem) => Some(problem.to_string()),
     }
 }
 

@@ -221,6 +221,24 @@ async fn a_client_with_another_resolver_shares_no_connection() {
     assert_eq!(server.connections.load(Ordering::SeqCst), 2);
 }
 
+/// A connection of a runtime that is not running would never answer.
+#[test]
+fn each_runtime_has_its_own_connections() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let mut serving = tokio::runtime::Builder::new_multi_thread();
+    let serving = serving.worker_threads(1).enable_all().build().expect("runtime");
+    let server = serving.block_on(server(|_, _| Some(stay("hi"))));
+    let client = client(&server);
+    let (one, two) = (runtime().expect("runtime"), runtime().expect("runtime"));
+    for runtime in [&one, &two, &one] {
+        assert_eq!(runtime.block_on(body(&client, &server)), "hi");
+    }
+    assert_eq!(server.connections.load(Ordering::SeqCst), 2);
+    drop(one);
+    let three = runtime().expect("runtime");
+    assert_eq!(three.block_on(body(&client, &server)), "hi");
+}
+
 #[tokio::test]
 async fn silence_ends_a_stream_and_its_pieces_do_not() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");

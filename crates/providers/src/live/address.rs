@@ -165,12 +165,24 @@ mod tests {
         check(OpenAiChat, "http://h:1/v1/chat/completions", "http://h:1/v1/chat/completions");
         check(OpenAiCompatible, "https://h/api/v1", "https://h/api/v1/chat/completions");
         check(OpenAiCompatible, "https://h", "https://h/chat/completions");
-        check(OpenAiChat, "https://h/v1?api-version=3", "https://h/v1/chat/completions?api-version=3");
+        check(
+            OpenAiChat,
+            "https://h/v1?api-version=3",
+            "https://h/v1/chat/completions?api-version=3",
+        );
         check(OpenAiResponses, "", "https://api.openai.com/v1/responses");
         check(OpenAiResponses, "http://h:1/v1/responses", "http://h:1/v1/responses");
         check(DeepSeek, "", "https://api.deepseek.com/chat/completions");
-        check(DeepSeek, "https://api.deepseek.com/v1/", "https://api.deepseek.com/v1/chat/completions");
-        check(DeepSeek, "https://api.deepseek.com/beta", "https://api.deepseek.com/beta/chat/completions");
+        check(
+            DeepSeek,
+            "https://api.deepseek.com/v1/",
+            "https://api.deepseek.com/v1/chat/completions",
+        );
+        check(
+            DeepSeek,
+            "https://api.deepseek.com/beta",
+            "https://api.deepseek.com/beta/chat/completions",
+        );
         check(Anthropic, "", "https://api.anthropic.com/v1/messages");
         for base in ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/messages"] {
             check(Anthropic, base, "http://h:1/v1/messages");

@@ -181,17 +181,53 @@ mod tests {
 
     #[test]
     fn openai() {
-        error(401, r#""message":"Incorrect API key provided: sk-x","code":"invalid_api_key""#, BadKey);
-        error(404, r#""message":"The model `gpt-9` does not exist or you do not have access to it.","type":"invalid_request_error","code":"model_not_found""#, UnknownModel);
-        error(400, r#""message":"This model's maximum context length is 8 tokens","code":"context_length_exceeded""#, ContextExceeded);
-        error(400, r#""message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":null"#, ContextExceeded);
-        error(429, r#""message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota""#, NoCredit);
-        error(429, r#""message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded""#, RateLimited);
+        error(
+            401,
+            r#""message":"Incorrect API key provided: sk-x","code":"invalid_api_key""#,
+            BadKey,
+        );
+        error(
+            404,
+            r#""message":"The model `gpt-9` does not exist or you do not have access to it.","type":"invalid_request_error","code":"model_not_found""#,
+            UnknownModel,
+        );
+        error(
+            400,
+            r#""message":"This model's maximum context length is 8 tokens","code":"context_length_exceeded""#,
+            ContextExceeded,
+        );
+        error(
+            400,
+            r#""message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":null"#,
+            ContextExceeded,
+        );
+        error(
+            429,
+            r#""message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota""#,
+            NoCredit,
+        );
+        error(
+            429,
+            r#""message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded""#,
+            RateLimited,
+        );
         error(400, r#""message":"The response was filtered","code":"content_filter""#, Moderated);
-        error(400, r#""message":"tools is not supported in this model.","type":"invalid_request_error","param":"tools""#, NoTools);
-        error(400, r#""message":"Unsupported parameter: 'max_tokens'","code":"unsupported_parameter""#, BadRequest);
+        error(
+            400,
+            r#""message":"tools is not supported in this model.","type":"invalid_request_error","param":"tools""#,
+            NoTools,
+        );
+        error(
+            400,
+            r#""message":"Unsupported parameter: 'max_tokens'","code":"unsupported_parameter""#,
+            BadRequest,
+        );
         error(500, r#""message":"The server had an error","type":"server_error""#, Unavailable);
-        error(403, r#""message":"Country not supported","code":"unsupported_country_region_territory""#, BadRequest);
+        error(
+            403,
+            r#""message":"Country not supported","code":"unsupported_country_region_territory""#,
+            BadRequest,
+        );
     }
 
     #[test]
@@ -204,9 +240,24 @@ mod tests {
         row(403, "permission_error", "Your API key does not have permission", BadKey);
         row(404, "not_found_error", "model: claude-9", UnknownModel);
         row(404, "not_found_error", "Not found", BadRequest);
-        row(400, "invalid_request_error", "prompt is too long: 214000 tokens > 200000 maximum", ContextExceeded);
-        row(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 1 + 2 > 2", ContextExceeded);
-        row(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", NoCredit);
+        row(
+            400,
+            "invalid_request_error",
+            "prompt is too long: 214000 tokens > 200000 maximum",
+            ContextExceeded,
+        );
+        row(
+            400,
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit: 1 + 2 > 2",
+            ContextExceeded,
+        );
+        row(
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+            NoCredit,
+        );
         row(400, "invalid_request_error", "Output blocked by content filtering policy", Moderated);
         row(400, "invalid_request_error", "messages: at least one message is required", BadRequest);
         row(413, "request_too_large", "Request exceeds the maximum size", BadRequest);
@@ -218,39 +269,119 @@ mod tests {
 
     #[test]
     fn gemini() {
-        error(400, r#""code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]"#, BadKey);
-        error(403, r#""code":403,"message":"Method doesn't allow unregistered callers","status":"PERMISSION_DENIED""#, BadKey);
-        error(404, r#""code":404,"message":"models/gemini-9 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND""#, UnknownModel);
-        error(400, r#""code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT""#, ContextExceeded);
-        error(429, r#""code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED""#, RateLimited);
-        error(503, r#""code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE""#, Unavailable);
-        error(400, r#""code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT""#, NoTools);
-        error(400, r#""code":400,"message":"missing a thought_signature","status":"INVALID_ARGUMENT""#, BadRequest);
+        error(
+            400,
+            r#""code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]"#,
+            BadKey,
+        );
+        error(
+            403,
+            r#""code":403,"message":"Method doesn't allow unregistered callers","status":"PERMISSION_DENIED""#,
+            BadKey,
+        );
+        error(
+            404,
+            r#""code":404,"message":"models/gemini-9 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND""#,
+            UnknownModel,
+        );
+        error(
+            400,
+            r#""code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT""#,
+            ContextExceeded,
+        );
+        error(
+            429,
+            r#""code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED""#,
+            RateLimited,
+        );
+        error(
+            503,
+            r#""code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE""#,
+            Unavailable,
+        );
+        error(
+            400,
+            r#""code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT""#,
+            NoTools,
+        );
+        error(
+            400,
+            r#""code":400,"message":"missing a thought_signature","status":"INVALID_ARGUMENT""#,
+            BadRequest,
+        );
         check(429, r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]"#, RateLimited);
     }
 
     #[test]
     fn compatible_servers() {
-        check(400, r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#, NoTools);
+        check(
+            400,
+            r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#,
+            NoTools,
+        );
         check(404, r#"{"error":"model 'x' not found"}"#, UnknownModel);
         check(404, r#"{"error":"model \"x\" not found, try pulling it first"}"#, UnknownModel);
-        check(400, r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}"#, NoTools);
-        check(404, r#"{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","code":404}"#, UnknownModel);
-        check(400, r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000","code":400}"#, ContextExceeded);
-        error(500, r#""code":500,"message":"tools param requires --jinja flag","type":"server_error""#, NoTools);
-        error(400, r#""code":400,"message":"the request exceeds the available context size. try increasing the context size","type":"exceed_context_size_error""#, ContextExceeded);
-        error(503, r#""code":503,"message":"Loading model","type":"unavailable_error""#, Unavailable);
-        error(404, r#""message":"No endpoints found that support tool use. To learn more","code":404"#, NoTools);
+        check(
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}"#,
+            NoTools,
+        );
+        check(
+            404,
+            r#"{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","code":404}"#,
+            UnknownModel,
+        );
+        check(
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000","code":400}"#,
+            ContextExceeded,
+        );
+        error(
+            500,
+            r#""code":500,"message":"tools param requires --jinja flag","type":"server_error""#,
+            NoTools,
+        );
+        error(
+            400,
+            r#""code":400,"message":"the request exceeds the available context size. try increasing the context size","type":"exceed_context_size_error""#,
+            ContextExceeded,
+        );
+        error(
+            503,
+            r#""code":503,"message":"Loading model","type":"unavailable_error""#,
+            Unavailable,
+        );
+        error(
+            404,
+            r#""message":"No endpoints found that support tool use. To learn more","code":404"#,
+            NoTools,
+        );
         error(404, r#""message":"No endpoints found for a/b.","code":404"#, UnknownModel);
         error(400, r#""message":"a/b is not a valid model ID","code":400"#, UnknownModel);
         error(402, r#""message":"Insufficient credits","code":402"#, NoCredit);
         error(402, r#""message":"Insufficient Balance","type":"unknown_error""#, NoCredit);
-        error(403, r#""message":"Chat requires moderation on OpenInference. Your input was flagged","code":403"#, Moderated);
-        error(400, r#""message":"`tool calling` is not supported with this model","type":"invalid_request_error""#, NoTools);
-        error(400, r#""message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed""#, Unavailable);
+        error(
+            403,
+            r#""message":"Chat requires moderation on OpenInference. Your input was flagged","code":403"#,
+            Moderated,
+        );
+        error(
+            400,
+            r#""message":"`tool calling` is not supported with this model","type":"invalid_request_error""#,
+            NoTools,
+        );
+        error(
+            400,
+            r#""message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed""#,
+            Unavailable,
+        );
         error(200, r#""message":"Provider returned error","code":502"#, Unavailable);
         error(200, r#""message":"Rate limit exceeded","code":429"#, RateLimited);
-        error(413, r#""message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000","code":"rate_limit_exceeded""#, ContextExceeded);
+        error(
+            413,
+            r#""message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000","code":"rate_limit_exceeded""#,
+            ContextExceeded,
+        );
         check(200, r#"{"error":"an error was encountered while running the model"}"#, Unavailable);
     }
 

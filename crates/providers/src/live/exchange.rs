@@ -60,8 +60,7 @@ impl Attempt<'_> {
             max_redirects: 0,
         };
         let sent = self.shared.client.send(&request, &limits).await;
-        let Streaming { head, body } =
-            sent.map_err(|error| Failure::http(&self.about, &error))?;
+        let Streaming { head, body } = sent.map_err(|error| Failure::http(&self.about, &error))?;
         match head.status {
             200..300 => self.read(body, deltas).await,
             300..400 => Err(Failure::redirected(&self.about, head.status, &target(&head))),
@@ -116,16 +115,17 @@ impl Attempt<'_> {
         let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default().to_vec();
         let begins = begins_as_stream(bytes);
         let about = &self.about;
-        let incomplete = || {
-            broke.map_or_else(|| Failure::cut(about), |error| Failure::http(about, error))
-        };
+        let incomplete =
+            || broke.map_or_else(|| Failure::cut(about), |error| Failure::http(about, error));
         match watcher.finish() {
-            Ok(turn) if turn.complete || self.is_own_fault(&turn, broke) => Ok(turn),
-            Ok(Turn { stop: Stop::Failed(words), .. }) => {
-                let said = last_error(&tail).unwrap_or_else(|| Said::parsed("", &words));
-                Err(Failure::said(about, None, &said))
+            Ok(turn) if turn.complete => Ok(turn),
+            Ok(turn) => {
+                let said = last_error(&tail).or_else(|| match &turn.stop {
+                    Stop::Failed(words) => Some(Said::parsed("", words)),
+                    _ => None,
+                });
+                Err(said.map_or_else(incomplete, |said| Failure::said(about, None, &said)))
             }
-            Ok(_) => Err(incomplete()),
             Err(ParseError::Provider { kind, message }) => {
                 let said = last_error(&tail).unwrap_or_else(|| Said::parsed(&kind, &message));
                 Err(Failure::said(about, None, &said))
@@ -143,12 +143,6 @@ impl Attempt<'_> {
             }
             Err(error) => Err(Failure::unreadable(about, &error)),
         }
-    }
-
-    /// A call in the text that the model itself left open: another try is no better, the model has to be told.
-    fn is_own_fault(&self, turn: &Turn, broke: Option<&HttpError>) -> bool {
-        let ended = !matches!(turn.stop, Stop::Failed(_) | Stop::Missing);
-        self.text_tools && ended && broke.is_none()
     }
 }
 

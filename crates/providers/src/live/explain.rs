@@ -38,7 +38,11 @@ impl About<'_> {
 
     pub(super) fn limit(&self) -> String {
         let seconds = self.settings.timeout.as_secs_f64();
-        if seconds >= 120.0 { format!("{:.0} minutes", seconds / 60.0) } else { format!("{seconds} s") }
+        if seconds >= 120.0 {
+            format!("{:.0} minutes", seconds / 60.0)
+        } else {
+            format!("{seconds} s")
+        }
     }
 
     /// What to do when nobody answers.
@@ -75,7 +79,9 @@ impl About<'_> {
             ),
             FailureKind::UnknownModel => match self.settings.kind {
                 ProviderKind::Ollama => {
-                    format!("{provider} has no model \"{model}\". Get it with `ollama pull {model}`.")
+                    format!(
+                        "{provider} has no model \"{model}\". Get it with `ollama pull {model}`."
+                    )
                 }
                 _ => format!("{provider} does not know the model \"{model}\". Check its name."),
             },
@@ -83,10 +89,14 @@ impl About<'_> {
                 "The conversation is too long for {model}. Begin a new one, or choose a model with a larger window."
             ),
             FailureKind::Moderated => {
-                format!("{provider} refuses the content of this conversation. Put it in other words.")
+                format!(
+                    "{provider} refuses the content of this conversation. Put it in other words."
+                )
             }
             FailureKind::NoTools => {
-                format!("{model} at {provider} takes no tools. They can be described to it as text.")
+                format!(
+                    "{model} at {provider} takes no tools. They can be described to it as text."
+                )
             }
             FailureKind::RateLimited => {
                 format!("{provider} allows no more requests or tokens for now{number}.")
@@ -118,9 +128,14 @@ impl About<'_> {
         match (&settings.key, status) {
             (None, _) => format!("{provider} wants a key and none is set: {remedy}."),
             (Some(key), Some(403)) => {
-                format!("The key {key} has no right to {} at {provider}. To use another one, {remedy}.", self.model)
+                format!(
+                    "The key {key} has no right to {} at {provider}. To use another one, {remedy}.",
+                    self.model
+                )
             }
-            (Some(key), _) => format!("{provider} refuses the key {key}. To use another one, {remedy}."),
+            (Some(key), _) => {
+                format!("{provider} refuses the key {key}. To use another one, {remedy}.")
+            }
         }
     }
 
@@ -173,10 +188,22 @@ mod tests {
         check(Gemini, true, 403, "", &["GEMINI_API_KEY", "no right to m-1"]);
         check(OpenAiCompatible, false, 401, "", &["`key` in its configuration"]);
         check(Ollama, false, 404, r#"{"error":"model 'm-1' not found"}"#, &["ollama pull m-1"]);
-        check(OpenAiCompatible, false, 404, "<html><title>Not Found</title>", &["ends in /v1", "http://h:1", "(404)"]);
+        check(
+            OpenAiCompatible,
+            false,
+            404,
+            "<html><title>Not Found</title>",
+            &["ends in /v1", "http://h:1", "(404)"],
+        );
         check(DeepSeek, true, 402, "", &["no credit"]);
         check(OpenAiChat, true, 429, "", &["(429)"]);
-        check(OpenAiChat, true, 200, r#"{"error":{"code":503,"message":"x"}}"#, &["overloaded", "(503)"]);
+        check(
+            OpenAiChat,
+            true,
+            200,
+            r#"{"error":{"code":503,"message":"x"}}"#,
+            &["overloaded", "(503)"],
+        );
     }
 
     #[test]

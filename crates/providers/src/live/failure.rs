@@ -57,7 +57,9 @@ impl Failure {
         let (provider, place) = (about.provider(), about.place());
         let message = match error {
             HttpError::Dns(_) => {
-                format!("The host of {provider} ({place}) is not found. Check the base URL and the network.")
+                format!(
+                    "The host of {provider} ({place}) is not found. Check the base URL and the network."
+                )
             }
             HttpError::Connect { source, .. } => {
                 format!("{provider} cannot be reached at {place} ({source}). {}", about.unreached())
@@ -66,7 +68,10 @@ impl Failure {
                 format!("The answer of {provider} was not whole within {}.", about.limit())
             }
             HttpError::Timeout { phase, after, .. } => {
-                format!("{provider} cannot be reached at {place}: {phase} took more than {} s.", after.as_secs())
+                format!(
+                    "{provider} cannot be reached at {place}: {phase} took more than {} s.",
+                    after.as_secs()
+                )
             }
             HttpError::Idle { after, .. } => {
                 format!("Nothing came from {provider} for {} s.", after.as_secs_f64())
@@ -102,8 +107,10 @@ impl Failure {
     /// The answer is larger than any answer.
     pub(super) fn too_large(about: &About<'_>) -> Self {
         let size = MAX_ANSWER / 1_000_000;
-        let message =
-            format!("The answer of {} is larger than {size} MB and was given up.", about.provider());
+        let message = format!(
+            "The answer of {} is larger than {size} MB and was given up.",
+            about.provider()
+        );
         Self::new(FailureKind::Unreadable, message)
     }
 }

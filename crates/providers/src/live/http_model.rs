@@ -95,7 +95,8 @@ impl HttpModel {
         let pass = shared.breaker.enter(clock.now()).map_err(|left| self.left_alone(left))?;
         let retries = if pass.is_probe() { 0 } else { shared.settings.retries };
         let end = clock.now().checked_add(shared.settings.timeout);
-        let time_left = || end.map_or(Duration::MAX, |end| end.saturating_duration_since(clock.now()));
+        let time_left =
+            || end.map_or(Duration::MAX, |end| end.saturating_duration_since(clock.now()));
         let dialect = self.dialect_of(request);
         let body = Bytes::from(request::write(&self.info, dialect, request));
         loop {
@@ -143,7 +144,7 @@ impl HttpModel {
         }
     }
 
-    /// Waits until the owner's own limits allow another request, if that is soon.
+    /// Waits until the owner's own limits allow another request, if that is soon. People are told as of a retry, before the first attempt too.
     async fn throttle(
         &self,
         attempt: u32,

@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn near_names_are_few_and_the_best_come_first() {
-        let names = ["gpt-5.1", "gpt-5.1-mini", "gpt-4o", "o3", "text-embedding-3-small", "whisper-1"];
+        let names =
+            ["gpt-5.1", "gpt-5.1-mini", "gpt-4o", "o3", "text-embedding-3-small", "whisper-1"];
         let names = names.map(str::to_owned);
         for (wanted, first) in [
             ("gpt5.1", Some("gpt-5.1")),

@@ -182,14 +182,24 @@ mod tests {
             &[],
             Some(502),
         );
-        check(r#"{"detail":[{"msg":"field\n required","loc":["body"]}]}"#, "field required", &[], None);
+        check(
+            r#"{"detail":[{"msg":"field\n required","loc":["body"]}]}"#,
+            "field required",
+            &[],
+            None,
+        );
         check(
             r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"sorry"}}}"#,
             "sorry",
             &["server_error", "response.failed"],
             None,
         );
-        check("<html><head><title>502 Bad\nGateway</title></head></html>", "502 Bad Gateway", &[], None);
+        check(
+            "<html><head><title>502 Bad\nGateway</title></head></html>",
+            "502 Bad Gateway",
+            &[],
+            None,
+        );
         check("upstream connect\r\nerror\u{7}", "upstream connect error", &[], None);
         check("", "", &[], None);
         check("{}", "", &[], None);

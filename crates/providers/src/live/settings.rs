@@ -123,7 +123,9 @@ pub enum LiveError {
         problem: String,
     },
     /// The provider's own service answers nobody without a key.
-    #[error("provider {id} needs a key: set the environment variable {variable}, or `key` in its configuration")]
+    #[error(
+        "provider {id} needs a key: set the environment variable {variable}, or `key` in its configuration"
+    )]
     NoKey {
         /// The entry.
         id: String,

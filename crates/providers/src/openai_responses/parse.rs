@@ -119,6 +119,7 @@ fn turn(answer: Answer) -> Turn {
     let last = items.iter().rposition(|item| call_kind(&item.value).is_some());
     let mut calls = Calls::default();
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
+    let mut refused = false;
     for (i, mut item) in items.into_iter().enumerate() {
         if let Some(kind) = call_kind(&item.value) {
             let id = ids.next(text_of(&item.value, "call_id"));
@@ -136,6 +137,7 @@ fn turn(answer: Answer) -> Turn {
             hosted.push(call);
         }
         text.push_str(&message_text(&item.value));
+        refused |= has_refusal(&item.value);
         if text_of(&item.value, "type") == Some("reasoning") {
             reasoning.extend(Some(reasoning_text(&item.value)).filter(|t| !t.is_empty()));
         }
@@ -143,12 +145,16 @@ fn turn(answer: Answer) -> Turn {
     }
     notes.extend(ids.note());
     notes.append(&mut calls.notes);
-    let by_calls = if calls.list.is_empty() { Stop::End } else { Stop::Calls };
+    let by_items = match () {
+        () if !calls.list.is_empty() => Stop::Calls,
+        () if refused => Stop::Refused,
+        () => Stop::End,
+    };
     Turn {
         reasoning: reasoning.join("\n\n"),
         usage,
         format: Format::OpenAiResponses,
-        stop: stop.unwrap_or(by_calls),
+        stop: stop.unwrap_or(by_items),
         calls: calls.list,
         hosted,
         text,
@@ -262,6 +268,12 @@ pub(crate) fn message_text(item: &Value) -> String {
         .iter()
         .filter_map(|part| text_of(part, "text").or_else(|| text_of(part, "refusal")))
         .collect()
+}
+
+/// A refusal is a part of a message that is otherwise complete.
+fn has_refusal(item: &Value) -> bool {
+    let parts = item.get("content").and_then(Value::as_array);
+    parts.is_some_and(|parts| parts.iter().any(|part| text_of(part, "type") == Some("refusal")))
 }
 
 /// Null members are accepted in output, not in input (research/protocols 2.2).

@@ -48,6 +48,17 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     body
 }
 
+/// A model that is told to think refuses a turn with calls, since the last message of the user, that begins with no thought of its own. Where
+/// another model began that work, this one goes on without thinking, until the user speaks again.
+pub(super) fn check_thinking(body: &mut Body<'_>, steps: &[Step<'_>]) {
+    let must_think = body.small.get("thinking").is_some_and(|t| t["type"] == "enabled");
+    let last_user = steps.iter().rposition(|step| matches!(step, Step::User { .. }));
+    let since = steps.get(last_user.map_or(0, |at| at + 1)..).unwrap_or_default();
+    if must_think && since.iter().any(|step| matches!(step, Step::Rebuilt { .. })) {
+        body.small.shift_remove("thinking");
+    }
+}
+
 fn ephemeral() -> Value {
     json!({"type": "ephemeral"})
 }

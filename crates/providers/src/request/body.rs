@@ -30,7 +30,7 @@ pub(super) enum Piece<'a> {
     Kept(&'a Value),
     Made(Value),
     Changed(Changed<'a>),
-    List(Vec<Piece<'a>>),
+    List(Vec<Self>),
     Object(Members<'a>),
 }
 

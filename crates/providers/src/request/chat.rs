@@ -148,16 +148,15 @@ fn user(text: &str, images: &[Blob], quirks: &Quirks) -> Value {
     object([("role", "user".into()), ("content", parts.into())]).into()
 }
 
+const UNSEEN: &str = "[a picture or sound: not shown, because this model takes none]";
+
 /// A model that takes no pictures is told that there were some.
 fn without_pictures(message: &Value) -> Value {
     let parts = message.get("content").and_then(Value::as_array);
     let words: Vec<&str> = parts
         .into_iter()
         .flatten()
-        .map(|part| match part.get("text").and_then(Value::as_str) {
-            Some(text) => text,
-            None => "[a picture or sound: not shown, because this model takes none]",
-        })
+        .map(|part| part.get("text").and_then(Value::as_str).unwrap_or(UNSEEN))
         .collect();
     json!({"role": "user", "content": words.join("\n")})
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_core::{Blob, RawArgs};
@@ -48,6 +49,7 @@ pub(super) fn steps<'a>(
         info,
         dialect,
         declared: request.tools.as_deref(),
+        taken: taken(&request.messages),
         used: HashSet::new(),
         steps: Vec::with_capacity(request.messages.len()),
     };
@@ -65,10 +67,20 @@ pub(super) fn steps<'a>(
     teller.steps
 }
 
+fn taken(messages: &[Arc<Message>]) -> HashSet<&str> {
+    let calls = messages.iter().flat_map(|message| match message.as_ref() {
+        Message::Model(message) => message.turn.calls.as_slice(),
+        Message::User(_) => &[],
+    });
+    calls.filter_map(|call| call.provider_id.as_deref()).filter(|id| id.len() == 9).collect()
+}
+
 struct Teller<'r, 'a> {
     info: &'r ModelInfo,
     dialect: &'r Dialect,
     declared: Option<&'a Declarations>,
+    /// Ids of providers that could be one made here.
+    taken: HashSet<&'a str>,
     /// Ids of the calls told so far.
     used: HashSet<&'a str>,
     steps: Vec<Step<'a>>,
@@ -127,11 +139,18 @@ impl<'a> Teller<'_, 'a> {
         let calls = message.turn.calls.iter().zip(answers).enumerate();
         calls
             .map(|(i, (call, answer))| RebuiltCall {
-                id: format!("c{at:05}{i:03}"),
+                id: self.made_id(at, i),
                 name: self.name(format, call, answer),
                 args: args_object(&call.args),
             })
             .collect()
+    }
+
+    /// The same for the same place, so that what a provider has cached stays valid.
+    fn made_id(&self, at: usize, call: usize) -> String {
+        let made = |letter: char| format!("{letter}{at:05}{call:03}");
+        let free = ('c'..='z').map(made).find(|id| !self.taken.contains(id.as_str()));
+        free.unwrap_or_else(|| made('c'))
     }
 
     /// The name under which this format knows the tool.

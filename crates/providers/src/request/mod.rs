@@ -44,6 +44,9 @@ pub fn write(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec
         Format::OpenAiChat | Format::Text => chat::body(&asked, &steps),
     };
     body.add(&dialect.quirks.extra);
+    if dialect.format == Format::Anthropic {
+        anthropic::check_thinking(&mut body, &steps);
+    }
     body.to_bytes()
 }
 

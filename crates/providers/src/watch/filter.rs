@@ -38,16 +38,14 @@ pub(super) struct Filter {
     all: String,
     /// The text as it was shown.
     shown: String,
-    /// Bytes of `all` that are decided.
-    safe: usize,
-    /// Where the last word among them ends; 0 = there is none yet.
+    /// Where the last word of `all` ends that is certainly no call; 0 = there is none yet.
     words: usize,
-    /// Bytes of `all` that are shown or, being blanks at the beginning, never will be.
+    /// Bytes of `all` that are shown, or never will be.
     sent: usize,
     line: Line,
     /// Marks of the fence around the text, 0 = none.
     fence: usize,
-    /// Everything from `safe` on waits for the end.
+    /// Everything behind `words` waits for the end.
     held: bool,
     calls_shown: usize,
     has_native_calls: bool,
@@ -66,7 +64,6 @@ impl Filter {
             mode,
             all: String::new(),
             shown: String::new(),
-            safe: 0,
             words: 0,
             sent: 0,
             line: Line::Begin(String::new()),
@@ -114,7 +111,6 @@ impl Filter {
         };
         self.shown.push_str(&rest);
         self.sent = self.all.len();
-        self.safe = self.all.len();
         self.held = true;
         let new = calls.into_iter().skip(self.calls_shown).collect::<Vec<_>>();
         self.calls_shown += new.len();
@@ -180,9 +176,8 @@ impl Filter {
 
     /// Everything up to this character is no call.
     fn decide(&mut self, c: char) {
-        self.safe = self.all.len();
         if !c.is_whitespace() {
-            self.words = self.safe;
+            self.words = self.all.len();
         }
         if c == '\n' {
             self.line = Line::Begin(String::new());

@@ -34,6 +34,7 @@ pub struct Watcher {
     format: Format,
     text_tools: bool,
     bytes: Vec<u8>,
+    limit: usize,
     full: bool,
     ended: bool,
     splitter: Splitter,
@@ -83,6 +84,7 @@ impl Watcher {
             format,
             text_tools,
             bytes: Vec::new(),
+            limit: MAX_ANSWER,
             full: false,
             ended: false,
             splitter: Splitter::default(),
@@ -94,7 +96,7 @@ impl Watcher {
 
     /// Takes the next bytes, cut anywhere, and shows what they complete.
     pub fn feed(&mut self, bytes: &[u8], deltas: DeltaSink<'_>) {
-        if self.full || self.bytes.len() + bytes.len() > MAX_ANSWER {
+        if self.full || self.bytes.len() + bytes.len() > self.limit {
             self.full = true;
             self.bytes = Vec::new();
             self.splitter = Splitter::Nothing;

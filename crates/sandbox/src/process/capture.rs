@@ -1,4 +1,5 @@
 //! What is kept of a stream: its beginning and its end, and how much there was.
+#![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
 
@@ -89,7 +90,7 @@ impl Captured {
         let text = String::from_utf8_lossy(end);
         let text = text.trim();
         match text.char_indices().rev().take(chars).last() {
-            Some((start, _)) if start > 0 => format!("…{}", &text[start..]),
+            Some((start, _)) if start > 0 => format!("…{}", text.get(start..).unwrap_or_default()),
             _ => text.to_owned(),
         }
     }

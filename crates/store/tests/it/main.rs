@@ -1,7 +1,6 @@
 //! The store as its users see it: the traits of `core` over a file, one handle or several, one process or several.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 

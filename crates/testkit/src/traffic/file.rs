@@ -53,6 +53,10 @@ pub struct Scenario {
     pub shows: String,
     /// Whether answers are streamed.
     pub stream: bool,
+    /// Whose ways the server has, when they are not those of the provider.
+    pub server: Option<String>,
+    /// Single ways in which the server differs, by name.
+    pub quirks: Map<String, Value>,
     /// Names of the tools that are offered.
     pub tools: Vec<String>,
     /// What somebody says.
@@ -186,6 +190,9 @@ struct ScenarioFile {
     shows: String,
     #[serde(default = "yes")]
     stream: bool,
+    server: Option<String>,
+    #[serde(default)]
+    quirks: Map<String, Value>,
     #[serde(default)]
     tools: Vec<String>,
     user: String,
@@ -301,6 +308,8 @@ fn scenario_of(scenario: &ScenarioFile, suite: &SuiteFile) -> Result<Scenario, S
         name: scenario.name.clone(),
         shows: scenario.shows.clone(),
         stream: scenario.stream,
+        server: scenario.server.clone(),
+        quirks: scenario.quirks.clone(),
         tools: scenario.tools.clone(),
         user: scenario.user.clone(),
         exchanges,

@@ -38,24 +38,6 @@ fn the_fingerprint_follows_what_makes_a_tool_and_nothing_else() {
     check("a tool is removed", true);
 }
 
-#[test]
-#[ignore = "measures; run it by name in a release build"]
-fn how_long_a_fingerprint_of_a_hundred_tools_takes() {
-    let tools = Tools::new();
-    for n in 0..100 {
-        tools.tool(&format!("tool_{n}"), PLAIN, "").file(&format!("tool_{n}/notes.md"), "x");
-    }
-    let mut times: Vec<_> = (0..50)
-        .map(|_| {
-            let begun = std::time::Instant::now();
-            assert_ne!(fingerprint(tools.dir.path()), 0);
-            begun.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    println!("least {:?}, median {:?}", times[0], times[25]);
-}
-
 #[tokio::test]
 async fn the_example_works_at_once_and_is_never_overwritten() {
     let tools = Tools::new();

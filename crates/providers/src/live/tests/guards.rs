@@ -19,7 +19,10 @@ async fn a_redirect_is_not_followed() {
         let server = Server::start([Answer::new(status, "").header("Location", &target)]).await;
         let (model, _) = chat(&server);
         let error = ask(&model, true).await.0.expect_err("no answer");
-        assert_eq!((error.kind, error.status, error.attempts), (FailureKind::BadRequest, Some(status), 1));
+        assert_eq!(
+            (error.kind, error.status, error.attempts),
+            (FailureKind::BadRequest, Some(status), 1)
+        );
         assert!(error.message.contains(&format!("{}/v1/x", elsewhere.url())), "{error}");
         assert!(!error.message.contains("token"), "{error}");
     }
@@ -137,14 +140,16 @@ fn with_tools(value: serde_json::Value) -> ModelRequest {
 
 #[tokio::test]
 async fn a_model_without_tools_is_remembered() {
-    let refusal = Answer::new(400, r#"{"error":"registry.ollama.ai/library/m-1 does not support tools"}"#);
+    let refusal =
+        Answer::new(400, r#"{"error":"registry.ollama.ai/library/m-1 does not support tools"}"#);
     let server = Server::start([refusal]).await;
     let (mut settings, _) = settings(&server, ProviderKind::OpenAiCompatible);
     let memory = Arc::new(Memory::default());
     settings.memory = Some(Arc::clone(&memory) as Arc<dyn ToolMemory>);
     let model = model(settings.clone());
     assert_eq!(model.tool_format(), Format::OpenAiChat);
-    let native = json!([{"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}}]);
+    let native =
+        json!([{"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}}]);
     let error = ask_with(&model, &with_tools(native)).await.0.expect_err("no tools");
     assert_eq!((error.kind, error.attempts), (FailureKind::NoTools, 1));
     assert_eq!(model.tool_format(), Format::Text);
@@ -162,11 +167,18 @@ async fn a_model_without_tools_is_remembered() {
     let body = server.seen().last().expect("a request").json();
     assert_eq!(body.get("tools"), None, "{body}");
     assert!(body.to_string().contains("You have the tool t."), "{body}");
+
+    // A call that the model leaves open is the model's to mend, not the connection's.
+    let open = sse(&["<tool_call>{\"name\": \"t\", ", "\"arguments\": {"]) + SSE_END;
+    server.now([Answer::new(200, open.clone()), Answer::new(200, open)]);
+    let reply = ask_with(&model, &text).await.0.expect("an answer");
+    assert_eq!((reply.attempts, reply.turn.calls.len(), reply.turn.format), (1, 1, Format::Text));
 }
 
 #[tokio::test]
 async fn a_refusal_of_tools_that_were_not_declared_changes_nothing() {
-    let server = Server::start([Answer::new(400, r#"{"error":"m-1 does not support tools"}"#)]).await;
+    let server =
+        Server::start([Answer::new(400, r#"{"error":"m-1 does not support tools"}"#)]).await;
     let (model, _) = chat(&server);
     let error = ask(&model, true).await.0.expect_err("400");
     assert_eq!(error.kind, FailureKind::BadRequest);

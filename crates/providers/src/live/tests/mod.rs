@@ -64,9 +64,9 @@ fn settings(server: &Server, kind: ProviderKind) -> (ProviderSettings, Arc<FakeC
     let clock = Arc::new(FakeClock::default());
     let mut settings = ProviderSettings::new("mine", kind);
     let path = match kind {
-        ProviderKind::OpenAiChat | ProviderKind::OpenAiResponses | ProviderKind::OpenAiCompatible => {
-            "/v1"
-        }
+        ProviderKind::OpenAiChat
+        | ProviderKind::OpenAiResponses
+        | ProviderKind::OpenAiCompatible => "/v1",
         _ => "",
     };
     settings.base_url = Some(format!("{}{path}", server.url()));
@@ -135,8 +135,7 @@ fn sse(pieces: &[&str]) -> String {
 }
 
 /// The end of such a stream.
-const SSE_END: &str =
-    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+const SSE_END: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 fn good() -> Answer {
     Answer::new(200, sse(&["he", "llo"]) + SSE_END)

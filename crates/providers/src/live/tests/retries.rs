@@ -23,7 +23,10 @@ async fn passing_failures_are_asked_again_with_the_same_bytes() {
         let seen = server.seen();
         assert!(seen.len() == 3 && seen.iter().all(|s| s.body == seen[0].body), "{status}");
         let waits = waits(&deltas);
-        assert!((1000..=1250).contains(&waits[0]) && (2000..=2500).contains(&waits[1]), "{waits:?}");
+        assert!(
+            (1000..=1250).contains(&waits[0]) && (2000..=2500).contains(&waits[1]),
+            "{waits:?}"
+        );
         assert_eq!(clock.slept().len(), 2);
         let attempts = deltas.iter().filter_map(|delta| match delta {
             Delta::Retry { attempt, .. } => Some(*attempt),
@@ -35,7 +38,8 @@ async fn passing_failures_are_asked_again_with_the_same_bytes() {
 
 #[tokio::test]
 async fn the_provider_says_when() {
-    let retry_info = r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"9s"}]}}]"#;
+    let retry_info =
+        r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"9s"}]}}]"#;
     for (answer, ms) in [
         (failing(429, "x").header("Retry-After", "7"), 7000),
         (failing(429, "x").header("retry-after-ms", "1500").header("Retry-After", "7"), 1500),
@@ -56,7 +60,10 @@ async fn too_long_a_wait_is_told_instead() {
     let server = Server::start([failing(429, "x").header("Retry-After", "3600")]).await;
     let (model, clock) = chat(&server);
     let error = ask(&model, true).await.0.expect_err("no answer");
-    assert_eq!((error.kind, error.status, error.attempts), (FailureKind::RateLimited, Some(429), 1));
+    assert_eq!(
+        (error.kind, error.status, error.attempts),
+        (FailureKind::RateLimited, Some(429), 1)
+    );
     assert_eq!(error.retry_after, Some(Duration::from_secs(3600)));
     assert!(error.message.contains("60 min"), "{error}");
     assert_eq!(clock.slept(), []);

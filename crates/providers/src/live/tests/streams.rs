@@ -111,7 +111,8 @@ async fn what_is_no_answer_is_told_and_not_asked_again() {
             assert!(error.message.contains(part), "{error}");
         }
     }
-    let server = Server::start([Answer::new(502, "<html><title>502 Bad Gateway</title></html>")]).await;
+    let server =
+        Server::start([Answer::new(502, "<html><title>502 Bad Gateway</title></html>")]).await;
     let (model, _) = chat(&server);
     let error = ask(&model, true).await.0.expect_err("no answer");
     assert_eq!((error.kind, error.attempts), (FailureKind::Unavailable, 3));

@@ -17,7 +17,8 @@ fn answers(kind: ProviderKind) -> (String, String) {
         ProviderKind::OpenAiResponses => {
             let item = json!({"type": "message", "id": "m", "role": "assistant", "status": "completed",
                 "content": [{"type": "output_text", "text": "hello", "annotations": []}]});
-            let whole = json!({"id": "r", "object": "response", "status": "completed", "output": [item]});
+            let whole =
+                json!({"id": "r", "object": "response", "status": "completed", "output": [item]});
             let mut stream = String::new();
             for event in [
                 json!({"type": "response.created", "response": {"id": "r"}}),
@@ -52,7 +53,8 @@ fn answers(kind: ProviderKind) -> (String, String) {
             (whole.to_string(), stream)
         }
         ProviderKind::Gemini => {
-            let part = |text: &str| json!([{"content": {"role": "model", "parts": [{"text": text}]}}]);
+            let part =
+                |text: &str| json!([{"content": {"role": "model", "parts": [{"text": text}]}}]);
             let whole = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "hello"}]},
                 "finishReason": "STOP"}]});
             let first = json!({"candidates": part("hel")});
@@ -61,15 +63,12 @@ fn answers(kind: ProviderKind) -> (String, String) {
             (whole.to_string(), format!("data: {first}\n\ndata: {last}\n\n"))
         }
         ProviderKind::Ollama => {
-            let line = |text: &str, done: bool| {
-                json!({"model": "m-1", "message": {"role": "assistant", "content": text}, "done": done})
-            };
+            let line = |text: &str, done: bool| json!({"model": "m-1", "message": {"role": "assistant", "content": text}, "done": done});
             let mut whole = line("hello", true);
             whole["done_reason"] = "stop".into();
             let mut last = line("", true);
             last["done_reason"] = "stop".into();
-            let stream =
-                format!("{}\n{}\n{last}\n", line("hel", false), line("lo", false));
+            let stream = format!("{}\n{}\n{last}\n", line("hel", false), line("lo", false));
             (whole.to_string(), stream)
         }
     }
@@ -98,7 +97,10 @@ async fn check(kind: ProviderKind, stream: bool, target: &str, headers: &[(&str,
         assert_eq!(body["contents"][0]["parts"][0]["text"], "hello", "{body}");
     } else {
         assert_eq!(body["model"], "m-1", "{body}");
-        assert_eq!(body.get("stream").and_then(serde_json::Value::as_bool).unwrap_or(false), stream);
+        assert_eq!(
+            body.get("stream").and_then(serde_json::Value::as_bool).unwrap_or(false),
+            stream
+        );
     }
 }
 
@@ -152,4 +154,52 @@ async fn one_connection_carries_a_whole_conversation() {
     }
     assert_eq!(server.seen().len(), 4);
     assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement"]
+async fn time_of_a_request() {
+    use std::io::{Read, Write};
+    let whole = answers(ProviderKind::OpenAiChat).0;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, whole) = (stream.unwrap(), whole.clone());
+            std::thread::spawn(move || {
+                let mut buf = [0; 65536];
+                loop {
+                    let n = stream.read(&mut buf).unwrap();
+                    if n == 0 { return; }
+                    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{whole}", whole.len());
+                    stream.write_all(answer.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let begin = Instant::now();
+    let mut settings = ProviderSettings::new("mine", ProviderKind::OpenAiChat);
+    settings.base_url = Some(format!("http://{addr}/v1"));
+    settings.key = Some(ApiKey::new(KEY).unwrap());
+    let model = model(settings);
+    println!("endpoint and model: {:?}", begin.elapsed());
+    let client = toolcrib_net::HttpClient::new(toolcrib_net::AddressPolicy::allowing([addr.to_string()]).unwrap()).with_keep_alive();
+    let mut raw = toolcrib_net::Request::new(toolcrib_net::Method::POST, format!("http://{addr}/v1"));
+    raw.body = "{}".into();
+    for _ in 0..2 {
+        for what in ["ask", "raw"] {
+            let mut times = Vec::new();
+            for _ in 0..2000 {
+                let begin = Instant::now();
+                if what == "ask" {
+                    model.ask(&request(false), &mut |_| {}, &CancellationToken::new()).await.unwrap();
+                } else {
+                    client.fetch(&raw, &toolcrib_net::Limits::default()).await.unwrap();
+                }
+                times.push(begin.elapsed());
+            }
+            times.sort_unstable();
+            println!("{what}: median {:?}, p95 {:?}", times[1000], times[1900]);
+        }
+    }
 }

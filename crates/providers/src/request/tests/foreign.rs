@@ -193,3 +193,15 @@ fn the_user_speaks_first() {
         assert!(got[key][0].to_string().contains("Earlier messages"), "{got}");
     }
 }
+
+/// Work that a model without thoughts began: Messages would refuse to think in the middle of it.
+#[test]
+fn thinking_waits_until_foreign_work_is_done() {
+    let mut dialect = Dialect::new(Server::Anthropic);
+    let thinking = json!({"type": "enabled", "budget_tokens": 2000});
+    dialect.quirks.extra.insert("thinking".into(), thinking.clone());
+    let mut messages = foreign();
+    assert!(body(&dialect, &request(messages.clone())).get("thinking").is_none());
+    messages.extend([said(Format::Anthropic, "Done."), user("Next.")]);
+    assert_eq!(body(&dialect, &request(messages))["thinking"], thinking);
+}

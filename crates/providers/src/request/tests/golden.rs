@@ -275,7 +275,10 @@ fn anthropic_cache_marks() {
     dialect.quirks.cache_control = true;
     let got = body(&dialect, &request(rich(Format::Anthropic, &anthropic_turn())));
     let mark = json!({"type": "ephemeral"});
-    assert_eq!(got["system"][0], json!({"type": "text", "text": "Be brief.", "cache_control": mark}));
+    assert_eq!(
+        got["system"][0],
+        json!({"type": "text", "text": "Be brief.", "cache_control": mark})
+    );
     assert_eq!(got["messages"][4]["content"][0]["cache_control"], mark);
     assert_eq!(got.to_string().matches("cache_control").count(), 2);
 }
@@ -425,4 +428,32 @@ fn empty_messages_are_left_out() {
             assert!(got.get(key).is_none(), "{server:?}: {got}");
         }
     }
+}
+
+/// Stored answers of provider-defined calls say what became of them, as fresh outcomes do.
+#[test]
+fn stored_answers_of_provider_defined_calls() {
+    let turn_body = json!({"object": "response", "status": "completed", "output": [
+        {"type": "apply_patch_call", "id": "ap", "call_id": "c1", "status": "completed", "operation": {"type": "create_file", "path": "a", "diff": "+x"}},
+        {"type": "shell_call", "id": "sh", "call_id": "c2", "action": {"commands": ["ls"]}},
+        {"type": "shell_call", "id": "sh", "call_id": "c3", "action": {"commands": ["ls"]}},
+    ]});
+    let mut shell = success("look", "", vec![]);
+    shell.wire =
+        json!({"status": "success", "result": {"stdout": "a\n", "stderr": "", "exit_code": 3}});
+    let mut late = failure("look");
+    late.kind = Some(OutcomeKind::TimedOut);
+    let answers = vec![success("look", "ok", vec![]), shell, late];
+    let asked = request(vec![
+        user("Go."),
+        model(turn(Format::OpenAiResponses, &turn_body), "here", answers),
+    ]);
+    let got = body(&Dialect::new(Server::OpenaiResponses), &asked);
+    assert_eq!(got["input"][4]["status"], "completed");
+    let outcome = json!({"type": "exit", "exit_code": 3});
+    assert_eq!(
+        got["input"][5]["output"],
+        json!([{"stdout": "a\n", "stderr": "", "outcome": outcome}])
+    );
+    assert_eq!(got["input"][6]["output"][0]["outcome"], json!({"type": "timeout"}));
 }

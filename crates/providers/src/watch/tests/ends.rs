@@ -5,7 +5,6 @@ use toolcrib_core::RawArgs;
 
 use super::*;
 use crate::turn::Stop;
-use crate::watch::MAX_ANSWER;
 
 const CHAT: Format = Format::OpenAiChat;
 
@@ -62,8 +61,14 @@ fn last_words_of_the_other_formats() {
     for (format, body) in [
         (CHAT, json!({"choices": [{"message": {"role": "assistant", "content": "x"}}]})),
         (CHAT, json!({"message": {"role": "assistant", "content": "x"}, "done": true})),
-        (Format::Anthropic, json!({"role": "assistant", "content": [{"type": "text", "text": "x"}]})),
-        (Format::OpenAiResponses, json!({"output": [{"type": "message", "content": [{"type": "output_text", "text": "x"}]}]})),
+        (
+            Format::Anthropic,
+            json!({"role": "assistant", "content": [{"type": "text", "text": "x"}]}),
+        ),
+        (
+            Format::OpenAiResponses,
+            json!({"output": [{"type": "message", "content": [{"type": "output_text", "text": "x"}]}]}),
+        ),
     ] {
         let text = body.to_string();
         let (seen, watcher) = watch(format, false, [text.as_bytes()]);
@@ -77,15 +82,14 @@ fn last_words_of_the_other_formats() {
 /// Several calls are told apart while they come: by index, by id under one index, and as whole calls without either.
 #[test]
 fn calls_are_shown_apart() {
-    let part = |index: Value, id: &str, name: &str, args: &str| {
-        json!({"index": index, "id": id, "function": {"name": name, "arguments": args}})
-    };
+    let part = |index: Value, id: &str, name: &str, args: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": args}});
     let stream = |parts: Vec<Value>| {
         let chunks: Vec<Value> =
             parts.into_iter().map(|p| delta(json!({"tool_calls": [p]}), Value::Null)).collect();
         whole(CHAT, false, &events(&chunks)).0.calls
     };
-    let expected = vec![("f".to_owned(), "{\"a\":1}".to_owned()), ("g".to_owned(), "{}".to_owned())];
+    let expected =
+        vec![("f".to_owned(), "{\"a\":1}".to_owned()), ("g".to_owned(), "{}".to_owned())];
     let interleaved = vec![
         part(0.into(), "a", "f", ""),
         part(1.into(), "b", "g", "{"),
@@ -105,14 +109,14 @@ fn calls_are_shown_apart() {
 
 #[test]
 fn an_answer_that_is_too_large_is_refused_and_not_kept() {
-    let mut watcher = Watcher::new(CHAT, false);
-    let line = format!("data: {}\n\n", delta(json!({"content": "x".repeat(1_000_000)}), Value::Null));
+    let mut watcher = Watcher { limit: 5_000, ..Watcher::new(CHAT, false) };
+    let line = events(&[delta(json!({"content": "x".repeat(1_000)}), Value::Null)]);
     let mut shown = 0;
-    for _ in 0..40 {
+    for _ in 0..10 {
         watcher.feed(line.as_bytes(), &mut |_| shown += 1);
     }
     assert!(watcher.is_full() && watcher.bytes().is_empty());
-    assert_eq!(shown, MAX_ANSWER / line.len(), "what came before was shown");
+    assert_eq!(shown, 5_000 / line.len(), "what came before was shown");
     let error = watcher.finish().unwrap_err().to_string();
     assert!(error.contains("larger than 32 MB"), "{error}");
 }
@@ -141,7 +145,8 @@ fn native_calls_of_a_text_model_are_kept() {
 #[test]
 fn a_cut_stream_of_a_text_model_runs_nothing() {
     let text = "<tool_call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call>";
-    let turn = whole(CHAT, true, &events(&[delta(json!({"content": text}), Value::Null)])).1.unwrap();
+    let turn =
+        whole(CHAT, true, &events(&[delta(json!({"content": text}), Value::Null)])).1.unwrap();
     assert!(!turn.complete);
     assert!(matches!(turn.calls[0].args, RawArgs::Broken(_)));
     let error = whole(CHAT, true, "{\"error\":{\"message\":\"no tools\",\"type\":\"x\"}}").1;

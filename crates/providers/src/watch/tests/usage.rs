@@ -29,9 +29,13 @@ fn chat(message: &Value, usage: &Value) -> String {
 }
 
 fn chat_stream(deltas: &[Value], usage: &Value) -> String {
-    let mut chunks: Vec<Value> =
-        deltas.iter().map(|d| json!({"choices": [{"index": 0, "delta": d}], "usage": null})).collect();
-    chunks.push(json!({"choices": [{"index": 0, "delta": {"content": "Hi."}, "finish_reason": "stop"}]}));
+    let mut chunks: Vec<Value> = deltas
+        .iter()
+        .map(|d| json!({"choices": [{"index": 0, "delta": d}], "usage": null}))
+        .collect();
+    chunks.push(
+        json!({"choices": [{"index": 0, "delta": {"content": "Hi."}, "finish_reason": "stop"}]}),
+    );
     chunks.push(json!({"choices": [], "usage": usage}));
     events(&chunks) + "data: [DONE]\n\n"
 }
@@ -67,11 +71,12 @@ fn openai_chat() {
 /// OpenRouter wants its blocks of reasoning back as they were before they were streamed.
 #[test]
 fn pieces_of_reasoning_details_are_joined() {
-    let piece = |index: u64, text: &str, signature: Value| {
-        json!({"reasoning_details": [{"type": "reasoning.text", "index": index, "text": text, "signature": signature}]})
-    };
-    let deltas =
-        [piece(0, "Hm. ", Value::Null), piece(0, "So.", "sig".into()), piece(1, "Yes.", Value::Null)];
+    let piece = |index: u64, text: &str, signature: Value| json!({"reasoning_details": [{"type": "reasoning.text", "index": index, "text": text, "signature": signature}]});
+    let deltas = [
+        piece(0, "Hm. ", Value::Null),
+        piece(0, "So.", "sig".into()),
+        piece(1, "Yes.", Value::Null),
+    ];
     let turn = whole(Format::OpenAiChat, false, &chat_stream(&deltas, &Value::Null)).1.unwrap();
     assert_eq!(
         turn.assistant["reasoning_details"],
@@ -106,11 +111,10 @@ fn openai_responses() {
     let reasoning = json!({"type": "reasoning", "id": "r", "summary": [part("Hm."), part("So.")]});
     let message = json!({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]});
     let output = json!([reasoning, message]);
-    let response = json!({"object": "response", "status": "completed", "output": output, "usage": usage});
+    let response =
+        json!({"object": "response", "status": "completed", "output": output, "usage": usage});
     check(Format::OpenAiResponses, &response.to_string(), "Hm.\n\nSo.", counted);
-    let delta = |kind: &str, index: u64, part: u64, text: &str| {
-        json!({"type": format!("response.{kind}.delta"), "output_index": index, "summary_index": part, "delta": text})
-    };
+    let delta = |kind: &str, index: u64, part: u64, text: &str| json!({"type": format!("response.{kind}.delta"), "output_index": index, "summary_index": part, "delta": text});
     let item = |kind: &str, index: u64, item: &Value| json!({"type": format!("response.output_item.{kind}"), "output_index": index, "item": item});
     let stream = events(&[
         item("added", 0, &json!({"type": "reasoning", "id": "r", "summary": []})),
@@ -118,7 +122,11 @@ fn openai_responses() {
         delta("reasoning_summary_text", 0, 0, "m."),
         delta("reasoning_summary_text", 0, 1, "So."),
         item("done", 0, &reasoning),
-        item("added", 1, &json!({"type": "message", "id": "m", "role": "assistant", "content": []})),
+        item(
+            "added",
+            1,
+            &json!({"type": "message", "id": "m", "role": "assistant", "content": []}),
+        ),
         delta("output_text", 1, 0, "H"),
         item("done", 1, &message),
         json!({"type": "response.completed", "response": {"status": "completed", "output": output, "usage": usage}}),
@@ -140,7 +148,9 @@ fn anthropic() {
         {"type": "redacted_thinking", "data": "x"},
         {"type": "text", "text": "Hi."},
     ]);
-    let body = |usage: Value| json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn", "usage": usage}).to_string();
+    let body = |usage: Value| {
+        json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn", "usage": usage}).to_string()
+    };
     let usage = json!({"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 3});
     let counted = Some([Some(17), Some(20), Some(4), Some(3), None]);
     check(Format::Anthropic, &body(usage), "Hm.", counted);
@@ -174,7 +184,11 @@ fn gemini() {
     let thought = json!({"text": "Hm.", "thought": true});
     let body = chunk(json!([thought, {"text": "Hi."}]), "STOP".into(), usage.clone());
     check(Format::Gemini, &body.to_string(), "Hm.", counted);
-    let first = chunk(json!([thought]), Value::Null, json!({"promptTokenCount": 10, "thoughtsTokenCount": 2}));
+    let first = chunk(
+        json!([thought]),
+        Value::Null,
+        json!({"promptTokenCount": 10, "thoughtsTokenCount": 2}),
+    );
     let last = chunk(json!([{"text": "Hi."}]), "STOP".into(), usage);
     check(Format::Gemini, &events(&[first.clone(), last.clone()]), "Hm.", counted);
     check(Format::Gemini, &format!("[{first},\n{last}]"), "Hm.", counted);
