@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, CallId, ConversationId, DecisionRecord, ErrorType, OutcomeKind,
-    RawArgs, RunId,
+    RawArgs, Report, RunId,
 };
 use toolcrib_providers::chat::UserKind;
 use toolcrib_providers::{Stop, Usage};
@@ -213,6 +213,9 @@ pub struct ToolEvent {
     /// Where it stands.
     #[serde(flatten)]
     pub state: ToolState,
+    /// What each stage of the door decided, once the call is over; for people at this process, not part of the wire form.
+    #[serde(skip)]
+    pub report: Option<Arc<Report>>,
 }
 
 /// Where a call stands.

@@ -132,8 +132,17 @@ pub enum Asked {
     Nobody,
 }
 
+/// The right to put one question in front of people; it is given back when dropped.
+pub type Turn = Box<dyn Send>;
+
 /// Somebody, or something, that can be asked.
 pub trait Approver: Send + Sync {
-    /// Asks. The engine stops waiting at the request's deadline.
+    /// Waits until one more question can be put in front of people, where only one can be shown at a time. The question is made, and its
+    /// deadline runs, from then on; the turn is held until the question is over. `None` = any number at once (the default).
+    fn turn(&self) -> BoxFuture<'_, Option<Turn>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Asks. The engine stops waiting at the request's deadline and drops the future: whoever asks must then have left the screen.
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Asked>;
 }

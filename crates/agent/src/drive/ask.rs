@@ -336,6 +336,6 @@ impl Shown<'_> {
         let tool = self.tools.iter().rev().find(|(at, _)| *at == index);
         let tool = tool.map(|(_, name)| name.clone()).unwrap_or_default();
         let state = ToolState::InputStreaming { delta };
-        Event::Tool(ToolEvent { round: self.round, index, call: None, tool, state })
+        Event::Tool(ToolEvent { round: self.round, index, call: None, tool, state, report: None })
     }
 }

@@ -1,6 +1,8 @@
 //! Waiting for people: questions are put to whoever is here, approvals wait for a decision from elsewhere.
 
-use toolcrib_core::{Answer, ApprovalRequest, BoxFuture, DecisionRecord};
+use std::sync::Arc;
+
+use toolcrib_core::{Answer, ApprovalRequest, BoxFuture, DecisionRecord, Report};
 
 use super::Work;
 use super::tools::state_of;
@@ -77,13 +79,15 @@ impl Work<'_> {
         request: &ApprovalRequest,
         record: DecisionRecord,
     ) {
-        let tell = |state| self.tell_call(machine.state().rounds, wait, request, state);
+        let tell = |state| self.tell_call(machine.state().rounds, wait, request, state, None);
         let (approval, decision) = (request.id, record.clone());
         tell(ToolState::ApprovalResponded { approval, decision });
         match self.driver.invoker.decide(request.id, record).await {
             Ok(Some(answer)) => {
                 if let Answer::Done(outcome) = &answer {
-                    tell(state_of(outcome, 0));
+                    let report = Some(Arc::new(outcome.report.clone()));
+                    let (round, state) = (machine.state().rounds, state_of(outcome, 0));
+                    self.tell_call(round, wait, request, state, report);
                 }
                 machine.decided(wait.call, answer);
             }
@@ -104,8 +108,9 @@ impl Work<'_> {
         wait: &Pending,
         request: &ApprovalRequest,
         state: ToolState,
+        report: Option<Arc<Report>>,
     ) {
         let (index, call, tool) = (wait.index, Some(wait.call), request.tool.to_string());
-        self.driver.tell(Event::Tool(ToolEvent { round, index, call, tool, state }));
+        self.driver.tell(Event::Tool(ToolEvent { round, index, call, tool, state, report }));
     }
 }

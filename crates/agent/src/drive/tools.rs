@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use toolcrib_core::{
     Answer, ApprovalRequest, Batch, Call, CallId, DecisionRecord, Origin, Outcome, OutcomeKind,
-    Watch,
+    Report, Watch,
 };
 
 use super::Work;
@@ -74,6 +74,10 @@ impl Watcher {
     }
 
     fn tell(&self, call: CallId, state: ToolState) {
+        self.tell_with(call, state, None);
+    }
+
+    fn tell_with(&self, call: CallId, state: ToolState, report: Option<Arc<Report>>) {
         let Some((index, tool)) = self.calls.get(&call) else { return };
         (self.events)(Event::Tool(ToolEvent {
             round: self.round,
@@ -81,6 +85,7 @@ impl Watcher {
             call: Some(call),
             tool: tool.clone(),
             state,
+            report,
         }));
     }
 }
@@ -100,7 +105,8 @@ impl Watch for Watcher {
         if let Answer::Done(outcome) = answer {
             let elapsed = self.begun.elapsed().as_millis();
             let elapsed_ms = u64::try_from(elapsed).unwrap_or(u64::MAX);
-            self.tell(outcome.call, state_of(outcome, elapsed_ms));
+            let report = Some(Arc::new(outcome.report.clone()));
+            self.tell_with(outcome.call, state_of(outcome, elapsed_ms), report);
         }
     }
 }

@@ -49,6 +49,17 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     let Some(approver) = flight.engine().approver.clone() else {
         return nobody(flight);
     };
+    let turn = tokio::select! {
+        turn = approver.turn() => turn,
+        () = flight.cancel.cancelled() => {
+            return fail(ErrorType::Cancelled, "The call was stopped before anybody was asked about it; it was not run.");
+        }
+    };
+    // What was decided about the question before this one may answer this one too.
+    let open = if turn.is_some() { unanswered(flight).await? } else { open };
+    if open.is_empty() {
+        return Ok(Passed::noting("a grant answers"));
+    }
     let request = question(flight, open)?;
     store(flight, &request).await?;
     flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
@@ -68,7 +79,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
             return fail(ErrorType::Cancelled, "The call was stopped while it waited for approval; it was not run.");
         }
     };
-    match asked {
+    let step = match asked {
         Some(Ok(Asked::Decided { decision, by })) => {
             decided_now(flight, request, decision, by).await
         }
@@ -95,7 +106,10 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
             Some(record) => apply(flight, Resumed { request, record }),
             None => expired(flight),
         },
-    }
+    };
+    // Held until the decision is remembered, so that the next question can be answered by it.
+    drop(turn);
+    step
 }
 
 /// Ends a question that nobody will answer any more, so that it is shown to nobody. If somebody was faster, that is their decision.

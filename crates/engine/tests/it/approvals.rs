@@ -105,6 +105,68 @@ async fn no_answer_by_the_deadline_is_expired() {
     assert_eq!(tool.runs(), 0);
 }
 
+/// Shows one question at a time, each for 40 seconds.
+struct OneAtATime {
+    seat: Arc<tokio::sync::Mutex<()>>,
+    asked: std::sync::atomic::AtomicUsize,
+    decision: Decision,
+}
+
+impl OneAtATime {
+    fn deciding(decision: Decision) -> Arc<Self> {
+        Arc::new(Self { seat: Arc::default(), asked: 0.into(), decision })
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl toolcrib_core::Approver for OneAtATime {
+    fn turn(&self) -> toolcrib_core::BoxFuture<'_, Option<toolcrib_core::approval::Turn>> {
+        let seat = Arc::clone(&self.seat).lock_owned();
+        Box::pin(async move { Some(Box::new(seat.await) as toolcrib_core::approval::Turn) })
+    }
+
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, Asked> {
+        self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Box::pin(async {
+            tokio::time::sleep(std::time::Duration::from_secs(40)).await;
+            Asked::Decided { decision: self.decision.clone(), by: "ann".into() }
+        })
+    }
+}
+
+async fn three_at_once(approver: &Arc<OneAtATime>) -> Vec<OutcomeKind> {
+    let tool = risky();
+    let settings = EngineSettings {
+        approval_timeout: Some(std::time::Duration::from_secs(60)),
+        ..EngineSettings::default()
+    };
+    let builder = Engine::builder().settings(settings).approver(Arc::clone(approver) as _);
+    let engine = engine(builder, &[&tool]).await;
+    let run = engine.open_run(RunSpec::default()).unwrap();
+    let calls = (0..3).map(|n| Call::new("risky", json!({"n": n}))).collect();
+    let batch = Batch { run: Some(run), ..Batch::new(Origin::Model, calls) };
+    let answers = engine.invoke(batch).await;
+    answers.iter().map(|answer| answer.outcome().unwrap().kind).collect()
+}
+
+/// Found in a terminal: the second card of a batch expired while the person still read the first one.
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_a_question_runs_only_while_it_is_shown() {
+    let approver = OneAtATime::deciding(ONCE);
+    assert_eq!(three_at_once(&approver).await, [OutcomeKind::Succeeded; 3]);
+    assert_eq!(approver.asked(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_for_the_run_answers_the_questions_that_waited_behind_it() {
+    let approver = OneAtATime::deciding(Decision::Approve { scope: GrantScope::Run });
+    assert_eq!(three_at_once(&approver).await, [OutcomeKind::Succeeded; 3]);
+    assert_eq!(approver.asked(), 1);
+}
+
 #[tokio::test]
 async fn grants_hold_as_far_as_their_scope_and_no_further() {
     for (scope, same_run, other_run) in

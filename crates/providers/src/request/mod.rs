@@ -1,6 +1,6 @@
 //! A conversation to the body of a request.
 //!
-//! Two steps. [`history`] decides how each message is told: as the model's own words, exactly as they came, or rebuilt in the words of this
+//! Two steps. `history` decides how each message is told: as the model's own words, exactly as they came, or rebuilt in the words of this
 //! format. One file per format then only renders. Kept values are written straight from where they are kept, never copied first.
 
 mod anthropic;
