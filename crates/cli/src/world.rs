@@ -16,7 +16,7 @@ use crate::output::Failure;
 use crate::terminal::TerminalApprover;
 
 /// Folder of a workspace that holds what it brings along for Toolcrib.
-const PROJECT: &str = ".toolcrib";
+pub(crate) const PROJECT: &str = ".toolcrib";
 
 /// One thread is enough for one command, and starts fastest.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
@@ -65,7 +65,7 @@ pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failu
     settings.allow_net.clone_from(&world.allow_net);
     settings.engine.preset = world.policy.or(config.policy).unwrap_or_default();
     settings.engine.tools = config.tool_settings();
-    settings.tool_folders = tool_folders(world);
+    settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     Ok(settings)
 }
@@ -80,11 +80,12 @@ fn locale() -> Option<String> {
 }
 
 /// Folders of tools: the person's own, the workspace's, and those that were named. What a workspace brings along may be anybody's: its
-/// tools never count as harmless.
-fn tool_folders(world: &World) -> Vec<ToolFolder> {
+/// tools never count as harmless, unless the owner trusts it.
+fn tool_folders(world: &World, config: &Config) -> Vec<ToolFolder> {
     let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
     let workspace = world.root.first().map(|root| {
-        ToolFolder::new("workspace", root.join(PROJECT).join("tools")).of_anybody()
+        let folder = ToolFolder::new("workspace", root.join(PROJECT).join("tools"));
+        if config.trusts(root, &Env::of_process()) { folder } else { folder.of_anybody() }
     });
     let named = world.tools.iter().enumerate().map(|(at, path)| {
         let id = if at == 0 { "tools".to_owned() } else { format!("tools-{}", at + 1) };

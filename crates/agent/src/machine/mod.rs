@@ -57,7 +57,7 @@ impl Machine {
         message: UserMessage,
         rounds_limit: Option<u32>,
     ) -> Self {
-        close_open_calls(&mut history);
+        close_open_calls(&mut history, &[]);
         history.push(Arc::new(Message::User(message)));
         let state = State {
             version: STATE_VERSION,
@@ -65,6 +65,7 @@ impl Machine {
             conversation,
             rounds_limit,
             phase: Phase::Model { ask: Ask::Open },
+            begun_at: None,
             rounds: 0,
             calls: 0,
             empty_answers: 0,
@@ -93,6 +94,21 @@ impl Machine {
             Phase::Tools { calls } => Next::CallTools(calls),
             Phase::Person { pending } => Next::AskPerson(pending),
             Phase::Ended { end } => Next::Done(end),
+        }
+    }
+
+    /// Whether the newest message is the one whose calls are being answered, as the state says. It is not when another run has written
+    /// into the conversation since this one was stored.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        let open: Vec<usize> = match self.history.last().map(|message| &**message) {
+            Some(Message::Model(message)) => message.open().collect(),
+            _ => Vec::new(),
+        };
+        match &self.state.phase {
+            Phase::Tools { calls } => open.len() == calls.len(),
+            Phase::Person { pending } => pending.iter().all(|wait| open.contains(&wait.index)),
+            Phase::Model { .. } | Phase::Ended { .. } => open.is_empty(),
         }
     }
 
@@ -130,6 +146,18 @@ impl Machine {
         self.state.skills.push(skill);
     }
 
+    /// When the run began, in milliseconds since 1970; the first time that is said stands.
+    pub fn begun(&mut self, at: i64) {
+        self.state.begun_at.get_or_insert(at);
+    }
+
+    /// The model is about to be asked: a boundary, at which what was queued is said.
+    pub fn before_request(&mut self) {
+        if let Phase::Model { .. } = self.state.phase {
+            self.inject_queued();
+        }
+    }
+
     /// A message that was written while the run works: it is injected at the next boundary. One that comes when the run is over is given
     /// back.
     ///
@@ -146,21 +174,22 @@ impl Machine {
 
     /// Stops it wherever it stands: open calls are answered, what was said stays.
     pub fn stop(&mut self) {
-        if matches!(self.state.phase, Phase::Ended { .. }) {
-            return;
-        }
-        close_open_calls(&mut self.history);
-        self.inject_queued();
-        self.state.phase = Phase::Ended { end: End::Stopped };
+        self.end(End::Stopped);
     }
 
     /// A budget is used up: the run ends where it stands, what was said stays. One that has ended already stays as it ended.
     pub fn out_of_budget(&mut self, message: String) {
+        self.end(End::Budget { message });
+    }
+
+    /// Ends it: open calls are answered, and what somebody said meanwhile is not lost. One that has ended already stays as it ended.
+    fn end(&mut self, end: End) {
         if matches!(self.state.phase, Phase::Ended { .. }) {
             return;
         }
-        close_open_calls(&mut self.history);
-        self.state.phase = Phase::Ended { end: End::Budget { message } };
+        close_open_calls(&mut self.history, &self.state.phase.open_calls());
+        self.inject_queued();
+        self.state.phase = Phase::Ended { end };
     }
 
     fn say(&mut self, text: impl Into<String>, kind: UserKind) {
@@ -193,9 +222,11 @@ impl Machine {
     }
 }
 
-/// Fills every open slot: a conversation that was left in the middle can be sent on.
-fn close_open_calls(history: &mut [Arc<Message>]) {
-    for message in history {
+/// Fills every open slot: a conversation that was left in the middle can be sent on. `known` are the calls of the newest message whose ids
+/// are known, by their places.
+fn close_open_calls(history: &mut [Arc<Message>], known: &[(usize, CallId)]) {
+    let newest = history.len().saturating_sub(1);
+    for (at, message) in history.iter_mut().enumerate() {
         let is_open = match &**message {
             Message::Model(model) => model.open().next().is_some(),
             Message::User(_) => false,
@@ -203,14 +234,15 @@ fn close_open_calls(history: &mut [Arc<Message>]) {
         if is_open && let Message::Model(model) = Arc::make_mut(message) {
             let open: Vec<usize> = model.open().collect();
             for index in open {
-                model.answer(index, cancelled());
+                let id = known.iter().find(|(place, _)| at == newest && *place == index);
+                model.answer(index, cancelled(id.map_or_else(CallId::fresh, |(_, id)| *id)));
             }
         }
     }
 }
 
-fn cancelled() -> CallAnswer {
-    let mut answer = CallAnswer::not_run(CallId::fresh(), texts::STOPPED);
+fn cancelled(call: CallId) -> CallAnswer {
+    let mut answer = CallAnswer::not_run(call, texts::STOPPED);
     answer.kind = Some(toolcrib_core::OutcomeKind::Cancelled);
     answer.wire = serde_json::json!({
         "status": "error",

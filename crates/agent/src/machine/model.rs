@@ -34,7 +34,7 @@ impl Machine {
         match ask {
             Ask::Last { end } => {
                 self.refuse_calls(&calls);
-                self.state.phase = Phase::Ended { end };
+                self.end(end);
             }
             Ask::Open if has_calls => {
                 self.state.empty_answers = 0;
@@ -44,15 +44,14 @@ impl Machine {
         }
     }
 
-    /// No model answered; what had arrived of an answer is kept.
+    /// No model answered; what had arrived of an answer is kept. The error's message says which model, and what to do.
     pub fn failed(&mut self, error: &ModelError) {
         self.keep_partial(error);
         let end = match error.kind {
             FailureKind::Cancelled => End::Stopped,
-            kind => End::Failed { kind, message: error.to_string() },
+            kind => End::Failed { kind, message: error.message.clone() },
         };
-        self.inject_queued();
-        self.state.phase = Phase::Ended { end };
+        self.end(end);
     }
 
     fn keep_partial(&mut self, error: &ModelError) {
@@ -87,7 +86,7 @@ impl Machine {
             Stop::Length => End::Length,
             _ => End::Completed,
         };
-        self.state.phase = Phase::Ended { end };
+        self.end(end);
     }
 
     fn ask_again(&mut self, stop: &Stop) {
@@ -97,9 +96,7 @@ impl Machine {
                 "the model answered with nothing {} times ({stop:?})",
                 self.state.empty_answers
             );
-            let end = End::Failed { kind: FailureKind::Unreadable, message };
-            self.state.phase = Phase::Ended { end };
-            return;
+            return self.end(End::Failed { kind: FailureKind::Unreadable, message });
         }
         self.say(texts::EMPTY, UserKind::Guard);
         self.state.phase = Phase::Model { ask: Ask::Open };

@@ -31,6 +31,9 @@ pub struct State {
     pub rounds_limit: Option<u32>,
     /// Where it stands.
     pub phase: Phase,
+    /// When it began, in milliseconds since 1970; `None` = not yet.
+    #[serde(default)]
+    pub begun_at: Option<i64>,
     /// Rounds of calls so far.
     pub rounds: u32,
     /// Calls that were answered so far.
@@ -77,6 +80,17 @@ pub enum Phase {
         /// How.
         end: End,
     },
+}
+
+impl Phase {
+    /// Calls that may have no answer yet, by their places in the newest message.
+    pub(super) fn open_calls(&self) -> Vec<(usize, CallId)> {
+        match self {
+            Self::Tools { calls } => calls.iter().map(|call| call.id).enumerate().collect(),
+            Self::Person { pending } => pending.iter().map(|w| (w.index, w.call)).collect(),
+            Self::Model { .. } | Self::Ended { .. } => Vec::new(),
+        }
+    }
 }
 
 /// How the model is asked.

@@ -19,6 +19,7 @@ mod seed_003;
 mod seed_004;
 mod traffic_cuts;
 mod traffic_files;
+mod traffic_live_cuts;
 mod traffic_loop;
 mod web;
 mod world;

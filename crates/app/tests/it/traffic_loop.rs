@@ -78,7 +78,9 @@ async fn run_suite(provider: &str) {
 async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     let server = Server::start(scenario.exchanges.clone()).await.unwrap();
     let clock = Arc::new(NoWaiting::default());
-    let model = model(suite, scenario, &server, Arc::clone(&clock));
+    let clock_of_model: Arc<dyn Clock> = Arc::<NoWaiting>::clone(&clock);
+    let settings = settings_for(suite, scenario, &server);
+    let model = model_of(suite, ProviderSettings { clock: clock_of_model, ..settings });
     let offered: Vec<Arc<ScriptedTool>> =
         scenario.tools.iter().map(|name| tools.make(name).unwrap()).collect();
     let driving = drive(scenario, model, &offered);
@@ -96,12 +98,12 @@ async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     found
 }
 
-fn model(
+/// How the server of a scenario is reached.
+pub(crate) fn settings_for(
     suite: &Suite,
     scenario: &Scenario,
     server: &Server,
-    clock: Arc<NoWaiting>,
-) -> Arc<dyn Model> {
+) -> ProviderSettings {
     let kind = suite.provider.parse().unwrap();
     let mut settings = ProviderSettings::new(suite.provider.as_str(), kind);
     let path = match suite.provider.as_str() {
@@ -110,15 +112,18 @@ fn model(
     };
     settings.base_url = Some(format!("{}{path}", server.url()));
     settings.key = Some(ApiKey::new("test-key").unwrap());
-    settings.clock = clock;
     settings.server = scenario.server.as_deref().map(|id| KindOfServer::of_id(id).unwrap());
     settings.quirks = scenario.quirks.clone();
+    settings
+}
+
+pub(crate) fn model_of(suite: &Suite, settings: ProviderSettings) -> Arc<dyn Model> {
     let endpoint = Endpoint::new(settings).unwrap();
     Arc::new(endpoint.model(suite.model.as_str(), ModelOptions::default()))
 }
 
 /// The loop itself.
-async fn drive(
+pub(crate) async fn drive(
     scenario: &Scenario,
     model: Arc<dyn Model>,
     offered: &[Arc<ScriptedTool>],

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_core::{
-    BoxFuture, Entry, Handler as _, Source, ToolError, ToolName, ToolSpec, remote_name,
+    BoxFuture, Entry, Handler as _, Risk, Source, ToolError, ToolName, ToolSpec, remote_name,
 };
 
 use manifest::Manifest;
@@ -75,6 +75,7 @@ pub struct FolderSource {
     dir: PathBuf,
     config: Config,
     locale: Option<Arc<str>>,
+    of_anybody: bool,
 }
 
 /// One folder with its tool.
@@ -89,7 +90,7 @@ impl FolderSource {
     pub fn new(id: impl Into<String>, dir: impl AsRef<Path>) -> Self {
         // Tools keep their folder even if this process moves to another.
         let dir = std::path::absolute(&dir).unwrap_or_else(|_| dir.as_ref().to_owned());
-        Self { id: id.into(), dir, config: Config::new(), locale: None }
+        Self { id: id.into(), dir, config: Config::new(), locale: None, of_anybody: false }
     }
 
     /// The same with these configuration values; a tool gets those of the keys that it declares.
@@ -103,6 +104,14 @@ impl FolderSource {
     #[must_use]
     pub fn with_locale(mut self, locale: impl Into<Arc<str>>) -> Self {
         self.locale = Some(locale.into());
+        self
+    }
+
+    /// The same of a folder that anybody may have written, such as one in a workspace that came from elsewhere: its tools are of high risk
+    /// at least, whatever they say of themselves.
+    #[must_use]
+    pub fn of_anybody(mut self) -> Self {
+        self.of_anybody = true;
         self
     }
 
@@ -151,7 +160,10 @@ impl FolderSource {
     }
 
     fn tool(&self, folder: &Path, short: &str) -> Result<FolderTool, Fault> {
-        let manifest = Manifest::read(folder, short)?;
+        let mut manifest = Manifest::read(folder, short)?;
+        if self.of_anybody {
+            manifest.spec.risk = manifest.spec.risk.max(Risk::High);
+        }
         let values = self.config.get(manifest.spec.name.as_str());
         FolderTool::new(manifest, folder, values, self.locale.clone())
     }

@@ -20,8 +20,12 @@ pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
     for info in &infos {
         let risk =
             toolcrib.spec(info.id.as_str()).map(|spec| word(json!(spec.risk))).unwrap_or_default();
-        text +=
-            &row(info.id.as_str(), &risk, status(&info.status), first_sentence(&info.description));
+        // Of a broken one the reason is what somebody has to know.
+        let about = match &info.status {
+            Status::Error { reason } => reason.as_str(),
+            _ => first_sentence(&info.description),
+        };
+        text += &row(info.id.as_str(), &risk, status(&info.status), about);
     }
     output::data(&text)?;
     Ok(0)

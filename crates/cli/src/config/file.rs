@@ -11,6 +11,8 @@ use toolcrib_app::providers::live::ProviderKind;
 use toolcrib_app::providers::quirks::Server;
 use toolcrib_app::{Preset, ToolSettings};
 
+use crate::config::env::Env;
+use crate::config::key;
 use crate::config::on_ask::OnAsk;
 use crate::config::values::{self, Hidden};
 
@@ -34,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) on_ask: Option<OnAsk>,
     /// What runs without asking.
     pub(crate) policy: Option<Preset>,
+    /// Workspaces whose tools are the owner's own work, and are taken at their word.
+    pub(crate) trusted_workspaces: Vec<PathBuf>,
 }
 
 /// `[model]`
@@ -252,6 +256,13 @@ impl Config {
             config: tool.config.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
         };
         self.tools.iter().map(|(name, tool)| (name.clone(), settings(tool))).collect()
+    }
+
+    /// Whether a workspace is one of those whose tools are taken at their word: the same folder, whatever way leads to it.
+    pub(crate) fn trusts(&self, workspace: &Path, env: &Env) -> bool {
+        let Ok(workspace) = workspace.canonicalize() else { return false };
+        let mut trusted = self.trusted_workspaces.iter().map(|path| key::resolved(path, self, env));
+        trusted.any(|path| path.canonicalize().is_ok_and(|path| path == workspace))
     }
 
     /// The folder of the file, from which paths in it begin.

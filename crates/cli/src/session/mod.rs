@@ -82,7 +82,7 @@ pub(crate) async fn open(
     use_mode(&toolcrib, &agent, world.policy.or(config.policy), &mut warnings);
     let Chosen { models, stream, warnings: more } = choose(brain, &agent, &config, &env)?;
     warnings.extend(more);
-    let models = models::connect(models, &stores).await?;
+    let models = models::connect(models, &stores, &mut warnings).await?;
     let limits = limits(brain, &config)?;
     Ok(Session { runner, toolcrib, stores, agent, models, stream, limits, setup, warnings })
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_app::Stores;
-use toolcrib_app::providers::live::{Endpoint, ModelOptions, ToolMemory};
+use toolcrib_app::providers::live::{Endpoint, ModelOptions, ProviderSettings, ToolMemory};
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::providers::scripted::ScriptedModel;
 
@@ -15,6 +15,7 @@ use crate::output::Failure;
 pub(super) async fn connect(
     choices: Vec<ModelChoice>,
     stores: &Stores,
+    warnings: &mut Vec<String>,
 ) -> Result<Vec<Arc<dyn Model>>, Failure> {
     let mut endpoints: HashMap<String, Endpoint> = HashMap::new();
     let mut models: Vec<Arc<dyn Model>> = Vec::new();
@@ -29,6 +30,7 @@ pub(super) async fn connect(
             ModelChoice::Live { mut provider, model } => {
                 let id = provider.id.clone();
                 memory.recall(&id, &model).await;
+                warnings.extend(readable_key(&provider));
                 let endpoint = match endpoints.get(&id) {
                     Some(endpoint) => endpoint.clone(),
                     None => {
@@ -43,6 +45,17 @@ pub(super) async fn connect(
         }
     }
     Ok(models)
+}
+
+/// Says that a key travels where anybody on the way can read it.
+fn readable_key(provider: &ProviderSettings) -> Option<String> {
+    let base_url = provider.base_url.as_deref().filter(|_| provider.key.is_some())?;
+    let rest = base_url.strip_prefix("http://")?;
+    let host = rest.split(['/', ':']).next().unwrap_or_default();
+    let is_here = host == "localhost" || host.starts_with("127.") || host.starts_with('[');
+    (!is_here).then(|| {
+        format!("the key of {} goes to {host} over plain http: anybody on the way can read it; use https", provider.id)
+    })
 }
 
 /// Which models take no tools, kept in the store beyond this process.

@@ -1,0 +1,66 @@
+//! `toolcrib tool new`: a tool of one's own that works at once.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use toolcrib_app::folder::{self, ScaffoldError};
+
+use super::shelf;
+use crate::cli::{ToolNew, World};
+use crate::output::{self, Failure};
+use crate::world;
+
+/// Arguments that the example takes.
+const EXAMPLE: &str = r#"{"who": "Ada"}"#;
+
+pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
+    let workspace = command.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+    let dir = match &command.dir {
+        Some(dir) => dir.clone(),
+        None => shelf::home("tools", command.project.then_some(&workspace))?,
+    };
+    is_free(&command.name, &dir, workspace)?;
+    let path = folder::scaffold(&dir, &command.name).map_err(|error| match &error {
+        ScaffoldError::Name(_) | ScaffoldError::Exists(_) => Failure::usage(error.to_string()),
+        ScaffoldError::Write(..) => Failure::run(error.to_string()),
+    })?;
+    let name = &command.name;
+    let here = command.dir.as_ref().map(|dir| format!(" --tools {}", dir.display()));
+    let there = here.unwrap_or_default();
+    let call = format!("toolcrib tool call {name} --args '{EXAMPLE}'{there}");
+    if json {
+        output::document(&json!({"tool": name, "path": path, "try": call}), true)?;
+        return Ok(0);
+    }
+    output::data(&path.display().to_string())?;
+    let mut words = format!("toolcrib: try it:      {call}\n");
+    words += &format!("toolcrib: in a run:    toolcrib run{there} \"Greet Ada with {name}\"\n");
+    words += "toolcrib: then change tool.toml and run.sh; docs/own-tools.md has every key";
+    if command.project {
+        words += "\ntoolcrib: tools of a workspace are asked about before they run, whatever they say of themselves; \
+                  trusted_workspaces in the configuration lifts that for workspaces that are yours";
+    }
+    output::note(&words);
+    Ok(0)
+}
+
+/// A tool whose name is taken would be broken from the start.
+fn is_free(name: &str, dir: &Path, workspace: PathBuf) -> Result<(), Failure> {
+    let world = World {
+        workspace: Some(workspace),
+        tools: vec![dir.to_owned()],
+        ..World::default()
+    };
+    let toolcrib = world::block_on(world::look(&world))?;
+    match toolcrib.spec(name) {
+        Some(spec) if dir.join(name).exists() => {
+            Err(Failure::usage(format!("there is a tool {} already in {}", spec.name, dir.display())))
+        }
+        Some(spec) => Err(Failure::usage(format!(
+            "there is a tool {} already{}; choose another name",
+            spec.name,
+            if spec.name.as_str() == name { "" } else { ", which has this name too" }
+        ))),
+        None => Ok(()),
+    }
+}
