@@ -78,8 +78,8 @@ async fn run(cut: &Cut<'_>, tools: &Tools) {
     let End::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
     // A whole answer that ends too early in good order is told as what it is: text that cannot be read.
     let is_text = exchange.respond.events.is_empty() && !breaks;
-    let expected = if is_text { FailureKind::Unreadable } else { FailureKind::Connection };
-    assert_eq!(*kind, expected, "{name}: {end:?}");
+    let is_right = if is_text { *kind == FailureKind::Unreadable } else { kind.is_transient() };
+    assert!(is_right, "{name}: {end:?}");
     assert!(machine.history().len() <= 2, "{name}: {:?}", machine.history());
     assert_eq!(server.mismatches(), Vec::<String>::new(), "{name}");
 }

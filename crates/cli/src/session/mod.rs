@@ -129,7 +129,7 @@ fn instructions_read(workspace: Option<&Path>) -> Option<String> {
         Ok(None) => None,
         Ok(Some(words)) => {
             let cut = if words.cut { ", cut to its first 32 KB" } else { "" };
-            Some(format!("{} is read{cut}", words.path.display()))
+            Some(format!("{} is read{cut}", words.path))
         }
         Err(problem) => Some(problem.to_string()),
     }
