@@ -36,6 +36,20 @@ output (docs/events.md).
 Exit codes: 0 answered, 1 no model answered or it refused, 2 usage, 3 set-up wrong (no provider, wrong key, unknown model), 5 answered, but \
 calls were denied because nobody could be asked, 6 waits for a person or nobody decided in time, 7 budget exceeded, 130 stopped.";
 
+const CHAT_HELP: &str = "\
+Examples:
+  toolcrib chat
+  toolcrib chat --provider ollama --model qwen3 --workspace ./notes
+  toolcrib chat --continue
+  printf 'list the files\\nwhich is the newest?\\n' | toolcrib chat --model scripted:tour.yaml
+
+Commands of the chat: /help shows them. A line that ends in a backslash goes on in the next one. What is typed while the model works is \
+given to it at the next boundary. Ctrl-C stops the turn, once more leaves; Ctrl-D leaves.
+
+With input that is no terminal every line is a message and the output is plain; with --json every event is a line of JSON.
+
+Exit codes: those of `toolcrib run` for the last turn; 0 when the person left, 130 when Ctrl-C did.";
+
 const RESUME_HELP: &str = "\
 Examples:
   toolcrib resume --list
@@ -81,6 +95,9 @@ pub(crate) enum Command {
     /// Give a model a task and its tools, and run until the answer is there.
     #[command(after_help = RUN_HELP)]
     Run(Run),
+    /// Talk with a model that has its tools, turn by turn.
+    #[command(after_help = CHAT_HELP)]
+    Chat(Chat),
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
@@ -205,6 +222,23 @@ pub(crate) struct Run {
     pub(crate) conversation: Option<ConversationId>,
     /// What happens to a call that needs approval: deny it, fail (the run waits, see `toolcrib resume`), or wait:DURATION for a decision
     /// of another terminal. Default: ask at the terminal; without one, deny.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chat {
+    #[command(flatten)]
+    pub(crate) brain: Brain,
+    #[command(flatten)]
+    pub(crate) world: World,
+    /// Go on with a conversation.
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<ConversationId>,
+    /// Go on with the newest conversation.
+    #[arg(long = "continue", conflicts_with = "conversation")]
+    pub(crate) newest: bool,
+    /// What happens to a call that needs approval; see `toolcrib run --help`.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
 }

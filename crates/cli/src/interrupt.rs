@@ -11,6 +11,7 @@ pub(crate) fn stops(control: &Control) {
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() {
             if control.is_stopped() {
+                crate::terminal::leave();
                 std::process::exit(INTERRUPTED);
             }
             control.stop();

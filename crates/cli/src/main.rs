@@ -1,5 +1,6 @@
 //! The binary: words of the command line in, exit code out. Everything else is in the crates under it.
 
+mod chat;
 mod cli;
 mod command;
 mod config;

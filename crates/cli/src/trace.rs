@@ -1,7 +1,7 @@
 //! The stage trace of a call, for people and for machines.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, Outcome, StageVerdict};
+use toolcrib_app::core::{Answer, Outcome, Report, StageVerdict};
 
 use crate::output;
 
@@ -32,9 +32,14 @@ fn machine(outcome: &Outcome, provider_id: Option<&str>) -> Value {
 }
 
 fn people(outcome: &Outcome) -> String {
-    let total: u64 = outcome.report.stages.iter().map(|record| record.nanos).sum();
-    let mut lines = vec![format!("{} {} in {}", outcome.asked, outcome.kind, duration(total))];
-    for record in &outcome.report.stages {
+    stages(&format!("{} {}", outcome.asked, outcome.kind), &outcome.report)
+}
+
+/// What every stage decided, one line each.
+pub(crate) fn stages(title: &str, report: &Report) -> String {
+    let total: u64 = report.stages.iter().map(|record| record.nanos).sum();
+    let mut lines = vec![format!("{title} in {}", duration(total))];
+    for record in &report.stages {
         let verdict = match record.verdict {
             StageVerdict::Pass => "pass",
             StageVerdict::Changed => "changed",

@@ -3,6 +3,7 @@
 mod cli;
 mod defaults;
 mod errors;
+mod events;
 mod tools;
 
 use std::fs;
@@ -28,6 +29,7 @@ const PAGES: &[Page] = &[
     Page { path: "docs/cli.md", write: cli::page },
     Page { path: "docs/errors.md", write: errors::page },
     Page { path: "docs/defaults.md", write: |_| defaults::page() },
+    Page { path: "docs/events.md", write: |_| events::page() },
 ];
 
 /// Writes the pages, or says which are out of date.

@@ -36,7 +36,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "start",
         usage: "start [--keep]",
-        about: "build the binary and take the tour: answers of models in five formats, real files, a real local server",
+        about: "build the binary and take the tour: answers of models in five formats, then a whole run; real files, a real local server",
         run: start::run,
     },
     Command {

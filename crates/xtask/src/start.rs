@@ -1,8 +1,10 @@
-//! `cargo xtask start`: the tour. Answers of models go through the built binary; what comes back, and what happened on disk, is checked.
+//! `cargo xtask start`: the tour. Answers of models go through the built binary, then a whole run does; what comes back, and what happened
+//! on disk, is checked.
 
 mod follow_up;
 mod server;
 mod steps;
+mod whole_run;
 
 use std::fs;
 use std::io::Write as _;
@@ -26,7 +28,8 @@ const FILES: &[(&str, &str)] = &[
 
 const INTRO: &str = "
 Toolcrib: what a model answered goes in, its tool calls are checked, run, bounded and recorded, and the messages to send
-back come out. Nothing here needs a key or the internet: the answers are recorded, the files and the server are real.
+back come out. Or it asks the model itself, round after round, until the answer is there. Nothing here needs a key or the
+internet: the answers are recorded, the files and the server are real.
 ";
 
 /// Takes the tour; `--keep` leaves its folder for a look afterwards.
@@ -41,13 +44,27 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     for (number, step) in STEPS.iter().enumerate() {
         tour.take(number + 1, step).with_context(|| format!("step {}", step.format))?;
     }
-    tour.undo()?;
+    tour.undo(STEPS.len() + 1)?;
+    tour.whole_run(STEPS.len() + 2).context("the whole run")?;
     println!("{}", closing(&tour.binary));
     if keep {
         println!("The folder of the tour is kept: {}", tour.folder.path.display());
     }
     Ok(())
 }
+
+/// The workspace, which is the current folder.
+const AT_HOME: [&str; 2] = ["--root", "."];
+
+/// What the tour must not take over from whoever takes it.
+const VARIABLES: [&str; 6] = [
+    "TOOLCRIB_POLICY",
+    "TOOLCRIB_ALLOW_NET",
+    "TOOLCRIB_CONFIG",
+    "TOOLCRIB_PROVIDER",
+    "TOOLCRIB_MODEL",
+    "TOOLCRIB_BASE_URL",
+];
 
 struct Tour {
     binary: PathBuf,
@@ -65,7 +82,7 @@ impl Tour {
         let net = format!("127.0.0.1:{}", self.server.port());
         let args = ["exec", "--format", step.format, "--allow-net", &net, "--explain"];
         println!("$ toolcrib {} --root . < {}\n", args.join(" "), step.file);
-        let output = self.toolcrib(&args, &body)?;
+        let output = self.toolcrib(&[&args[..], &AT_HOME].concat(), &body)?;
         let trace = String::from_utf8_lossy(&output.stderr).into_owned();
         let context = || format!("toolcrib ended with {}\n{trace}", output.status);
         ensure!(output.status.success(), context());
@@ -87,12 +104,12 @@ impl Tour {
     }
 
     /// The last change of a file is taken back.
-    fn undo(&self) -> Result<()> {
-        println!("\n── {}. undo {}\n", STEPS.len() + 1, "─".repeat(86));
+    fn undo(&self, number: usize) -> Result<()> {
+        println!("\n── {number}. undo {}\n", "─".repeat(86));
         println!("Every change of a file is in the journal of its workspace, whoever made it.\n");
         for args in [&["undo", "--list"][..], &["undo"]] {
             println!("$ toolcrib {} --root .\n", args.join(" "));
-            let output = self.toolcrib(args, "")?;
+            let output = self.toolcrib(&[args, &AT_HOME].concat(), "")?;
             let words = String::from_utf8_lossy(&output.stdout);
             ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             println!("{}", indented(&words));
@@ -103,20 +120,20 @@ impl Tour {
     }
 
     fn toolcrib(&self, args: &[&str], stdin: &str) -> Result<Output> {
-        let mut child = Command::new(&self.binary)
+        let mut command = Command::new(&self.binary);
+        command
             .args(args)
-            .arg("--root")
-            .arg(".")
             .current_dir(self.folder.workspace())
             .env("TOOLCRIB_HOME", self.folder.path.join("state"))
-            .env_remove("TOOLCRIB_POLICY")
-            .env_remove("TOOLCRIB_ALLOW_NET")
             .env("NO_COLOR", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("starting {}", self.binary.display()))?;
+            .stderr(Stdio::piped());
+        for name in VARIABLES {
+            command.env_remove(name);
+        }
+        let mut child =
+            command.spawn().with_context(|| format!("starting {}", self.binary.display()))?;
         if let Some(mut pipe) = child.stdin.take() {
             pipe.write_all(stdin.as_bytes())?;
         }
@@ -166,7 +183,15 @@ fn indented(text: &str) -> String {
 }
 
 /// What to try next.
-const NEXT: [(&str, &str); 5] = [
+const NEXT: [(&str, &str); 7] = [
+    (
+        "chat --model scripted:docs/tour.yaml",
+        "the same run at your terminal: you approve, and you answer",
+    ),
+    (
+        "run --provider ollama --model qwen3 \"What is in this folder?\"",
+        "a model of your own; docs/providers.md has the others",
+    ),
     ("tool list", "the tools, and what state they are in"),
     (
         "tool call read_file --args '{\"path\":\"README.md\"}'",
@@ -186,7 +211,7 @@ fn closing(binary: &Path) -> String {
     for (words, about) in NEXT {
         out.push_str(&format!("    toolcrib {words:width$}   # {about}\n"));
     }
-    out.push_str("\nREADME.md shows every command, docs/exec.md the filters for other stacks, docs/tools.md every tool.");
+    out.push_str("\nREADME.md shows every command, docs/ has a page for each part.");
     out
 }
 

@@ -8,7 +8,7 @@ mod estimate;
 mod exchange;
 mod fit;
 #[cfg(test)]
-mod on_the_wire;
+pub(crate) mod on_the_wire;
 mod outgoing;
 mod pattern;
 mod prices;

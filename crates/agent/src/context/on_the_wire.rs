@@ -61,7 +61,7 @@ fn calls_and_results(format: Format, body: &Value) -> Vec<(Vec<String>, Vec<Stri
 
 /// Every result answers an open call, and while calls are open nothing but results follows (in Responses the calls of one turn are items of
 /// their own, which follow each other). Returns how many calls there are.
-fn check(format: Format, body: &Value) -> usize {
+pub(crate) fn check(format: Format, body: &Value) -> usize {
     let mut count = 0;
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     for (calls, results) in calls_and_results(format, body) {

@@ -26,6 +26,7 @@ impl Work<'_> {
         let ask = ask.clone();
         let Some(first) = self.job.models.first() else { return };
         let primary = first.info().clone();
+        machine.before_request();
         for text in self.driver.refresh.refresh().await {
             self.driver.tell(Event::Notice { text });
         }
@@ -65,37 +66,33 @@ impl Work<'_> {
         let mut window = self.driver.windows.of_model(info);
         self.sent.sizes.update(machine.history());
         let format = model.tool_format();
-        for attempt in 0.. {
+        let (mut in_words, mut exceeded) = (false, None);
+        loop {
             let around = self.surroundings(machine, model);
             self.compact(machine, model, (window, around.tokens)).await;
-            let asked = self.send(machine, model, ask, (window, &around)).await;
-            match asked {
+            let error = match self.send(machine, model, ask, (window, &around)).await {
                 Ok(reply) => return Ok((reply, around)),
-                Err(Passed::Failed(error))
-                    if error.kind == FailureKind::NoTools
-                        && attempt == 0
-                        && model.tool_format() != format =>
-                {
-                    let text = format!(
-                        "{} takes no tools; they are described to it in words instead",
-                        info.model
-                    );
-                    self.driver.tell(Event::Notice { text });
+                Err(Passed::Failed(error)) => error,
+                // What the provider itself said counts more than our guess at its window.
+                Err(small) => return Err(exceeded.map_or(small, Passed::Failed)),
+            };
+            let model_name = &info.model;
+            let text = match error.kind {
+                FailureKind::NoTools if !in_words && model.tool_format() != format => {
+                    in_words = true;
+                    format!("{model_name} takes no tools; they are described to it in words instead")
                 }
-                Err(Passed::Failed(error))
-                    if error.kind == FailureKind::ContextExceeded && attempt == 0 =>
-                {
+                FailureKind::ContextExceeded if exceeded.is_none() => {
                     window.tokens = window.tokens.min(self.last_estimate) / 2;
-                    let text = format!(
-                        "the conversation is longer than {} takes; older messages are left out",
-                        info.model
-                    );
-                    self.driver.tell(Event::Notice { text });
+                    exceeded = Some(error);
+                    format!(
+                        "the conversation is longer than {model_name} takes; older messages are left out"
+                    )
                 }
-                Err(error) => return Err(error),
-            }
+                _ => return Err(Passed::Failed(error)),
+            };
+            self.driver.tell(Event::Notice { text });
         }
-        unreachable!("the loop above only ends by returning")
     }
 
     async fn send(
@@ -155,6 +152,8 @@ impl Work<'_> {
         let cost = self.cost(info, usage);
         let calls = calls_of(&reply.turn, around);
         self.driver.tell(answer_event(info, &reply.turn, self.sent.model > 0, cost));
+        self.announce(machine, &calls);
+        self.read_inbox(machine);
         let guards = machine.history().len();
         machine.answered(reply.turn, &info.provider, &info.model, calls, cost);
         self.tell_guards(machine, guards);
@@ -268,10 +267,11 @@ fn combined(passed: &[Passed], primary: &ModelInfo) -> ModelError {
         Passed::TooSmall(..) => None,
     });
     let Some(mut error) = last else { return too_small(passed, primary) };
-    if passed.len() > 1 && error.kind != FailureKind::Cancelled {
-        let each: Vec<String> = passed.iter().map(words).collect();
-        error.message = format!("no model of the chain answered: {}", each.join("; "));
-    }
+    let each: Vec<String> = passed.iter().map(words).collect();
+    error.message = match each.as_slice() {
+        [only] => only.clone(),
+        _ => format!("no model of the chain answered: {}", each.join("; ")),
+    };
     error
 }
 

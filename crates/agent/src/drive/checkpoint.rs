@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{Context, RunStatus, RunUsage, StoredMessage, StoredRun};
+use toolcrib_core::{Context, RunId, RunStatus, RunUsage, StoredMessage, StoredRun};
 use toolcrib_providers::chat::Message;
 
 use super::Work;
@@ -27,6 +27,9 @@ pub enum RestoreError {
     /// The stored form cannot be read.
     #[error("the stored run cannot be read: {0}")]
     Broken(serde_json::Error),
+    /// Another run has written into the conversation meanwhile, and answered the calls that this one waits for as not run.
+    #[error("the conversation has gone on without the run {0}; it cannot be taken up any more")]
+    MovedOn(RunId),
 }
 
 /// A stored run and the messages of its conversation, as a machine; what it had used; and the setup of its job.
@@ -42,12 +45,17 @@ pub fn restore(
         return Err(RestoreError::Newer(version));
     }
     let kept: Kept = serde_json::from_value(run.state.clone()).map_err(RestoreError::Broken)?;
+    let last = messages.last().and_then(|message| message.run);
     let history = messages
         .into_iter()
         .map(|message| serde_json::from_value::<Message>(message.body).map(Arc::new))
         .collect::<Result<Vec<_>, _>>()
         .map_err(RestoreError::Broken)?;
-    Ok((Machine::restore(kept.state, history), kept.used, kept.setup))
+    let machine = Machine::restore(kept.state, history);
+    if last != Some(run.id) || !machine.is_in_place() {
+        return Err(RestoreError::MovedOn(run.id));
+    }
+    Ok((machine, kept.used, kept.setup))
 }
 
 impl Work<'_> {
@@ -69,7 +77,7 @@ impl Work<'_> {
             status,
             state: value,
             epoch: self.job.epoch,
-            created_at: self.created_at,
+            created_at: state.begun_at.unwrap_or(now),
             updated_at: now,
         };
         let messages = self.changed(machine, now);

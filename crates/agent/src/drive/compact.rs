@@ -45,6 +45,9 @@ impl Work<'_> {
             let Ok(reply) = asked else { continue };
             let cost = self.cost(model.info(), reply.usage());
             machine.charged(reply.usage(), cost);
+            let tokens = reply.usage().and_then(|usage| usage.total()).unwrap_or(0);
+            // A budget that this exceeds ends the run with the next answer.
+            let _ = self.driver.invoker.charge_tokens(machine.state().run, tokens);
             if let Some(text) = context::accept(&reply.turn.text, rules) {
                 machine.summarised(Some(Summary { text, covers: upto }));
                 self.driver.tell(Event::Compaction { covers: upto });

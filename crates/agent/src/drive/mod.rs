@@ -2,6 +2,7 @@
 //! every step.
 
 mod ask;
+mod calls;
 mod checkpoint;
 mod compact;
 mod control;
@@ -153,7 +154,8 @@ impl Driver {
             scripted: info.scripted,
             resumed: job.resumed,
         });
-        let mut work = Work::new(self, job, control);
+        machine.begun(self.clock.now_ms());
+        let mut work = Work::new(self, job, control, machine);
         work.checkpoint(machine, RunStatus::Running);
         let driven = work.steps(machine).await;
         let status = match driven {
@@ -191,7 +193,8 @@ struct Work<'a> {
     control: &'a Control,
     /// Messages that are in the store as they are; those from here on are written at the next checkpoint.
     saved: usize,
-    created_at: i64,
+    /// The calls of the newest answer.
+    calls: Arc<calls::Calls>,
     /// Models that will not answer in this run, by their place in the chain.
     dead: Vec<usize>,
     /// Tokens of the newest request, an estimate.
@@ -200,13 +203,20 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(driver: &'a Driver, job: &'a Job, control: &'a Control) -> Self {
+    fn new(
+        driver: &'a Driver,
+        job: &'a Job,
+        control: &'a Control,
+        machine: &Machine,
+    ) -> Self {
+        let calls = calls::Calls::of(&driver.events, 0, &[]);
         Self {
             driver,
             job,
             control,
-            saved: 0,
-            created_at: driver.clock.now_ms(),
+            // A run that was taken over was read from the store.
+            saved: if job.resumed { machine.history().len() } else { 0 },
+            calls: Arc::new(calls),
             dead: Vec::new(),
             last_estimate: 0,
             sent: sent::Cache::default(),
@@ -215,7 +225,12 @@ impl<'a> Work<'a> {
 
     async fn steps(&mut self, machine: &mut Machine) -> Driven {
         loop {
-            self.inbox(machine);
+            self.read_inbox(machine);
+            if self.control.is_stopped() {
+                self.withdraw(machine).await;
+                machine.stop();
+            }
+            self.calls.settle(machine);
             match machine.next() {
                 Next::CallModel(_) => self.ask_model(machine).await,
                 Next::CallTools(_) => self.run_tools(machine).await,
@@ -230,17 +245,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What came from outside since the last step.
-    fn inbox(&self, machine: &mut Machine) {
+    /// What was said since the last time; done before each boundary, so that it is injected there and not at the next.
+    fn read_inbox(&self, machine: &mut Machine) {
         for message in self.control.take() {
             let text = message.text.clone();
             if machine.queue(message).is_ok() {
                 let kind = toolcrib_providers::chat::UserKind::Queued;
                 self.driver.tell(Event::Message { kind, text });
             }
-        }
-        if self.control.is_stopped() {
-            machine.stop();
         }
     }
 }

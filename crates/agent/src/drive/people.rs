@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{Answer, ApprovalRequest, BoxFuture, DecisionRecord, Report};
+use toolcrib_core::{Answer, ApprovalRequest, BoxFuture, Decision, DecisionRecord};
 
 use super::Work;
-use super::tools::state_of;
-use crate::events::{Event, ToolEvent, ToolState};
+use super::calls::Calls;
+use crate::events::{Event, ToolState};
 use crate::machine::{Machine, Next, Pending, Question, Said, Waits};
 
 /// A call that another task of this process went on with; its result went there.
@@ -37,18 +37,20 @@ impl Person for NobodyAnswers {
 
 impl Work<'_> {
     /// Asks for everything that can be asked here; what still waits is given back, and the run is paused.
-    pub(super) async fn ask_people(&self, machine: &mut Machine) -> Option<Vec<Pending>> {
+    pub(super) async fn ask_people(&mut self, machine: &mut Machine) -> Option<Vec<Pending>> {
         let Next::AskPerson(pending) = machine.next() else { return None };
-        let pending = pending.to_vec();
+        let (pending, messages) = (pending.to_vec(), machine.history().len());
+        if !pending.iter().any(|wait| self.calls.has(wait.call)) {
+            let round = machine.state().rounds;
+            self.calls = Arc::new(Calls::waiting(&self.driver.events, round, &pending));
+        }
         for wait in &pending {
             tokio::select! {
                 () = self.ask_about(machine, wait) => {}
-                () = self.control.token().cancelled() => {
-                    machine.stop();
-                    return None;
-                }
+                () = self.control.token().cancelled() => return None,
             }
         }
+        self.tell_guards(machine, messages);
         match machine.next() {
             Next::AskPerson(left) => Some(left.to_vec()),
             _ => None,
@@ -79,15 +81,12 @@ impl Work<'_> {
         request: &ApprovalRequest,
         record: DecisionRecord,
     ) {
-        let tell = |state| self.tell_call(machine.state().rounds, wait, request, state, None);
         let (approval, decision) = (request.id, record.clone());
-        tell(ToolState::ApprovalResponded { approval, decision });
+        self.calls.tell(wait.call, ToolState::ApprovalResponded { approval, decision });
         match self.driver.invoker.decide(request.id, record).await {
             Ok(Some(answer)) => {
                 if let Answer::Done(outcome) = &answer {
-                    let report = Some(Arc::new(outcome.report.clone()));
-                    let (round, state) = (machine.state().rounds, state_of(outcome, 0));
-                    self.tell_call(round, wait, request, state, report);
+                    self.calls.ended(outcome);
                 }
                 machine.decided(wait.call, answer);
             }
@@ -102,15 +101,19 @@ impl Work<'_> {
         }
     }
 
-    fn tell_call(
-        &self,
-        round: u32,
-        wait: &Pending,
-        request: &ApprovalRequest,
-        state: ToolState,
-        report: Option<Arc<Report>>,
-    ) {
-        let (index, call, tool) = (wait.index, Some(wait.call), request.tool.to_string());
-        self.driver.tell(Event::Tool(ToolEvent { round, index, call, tool, state, report }));
+    /// The run is stopped: nobody is shown its questions any more.
+    pub(super) async fn withdraw(&self, machine: &Machine) {
+        let Next::AskPerson(pending) = machine.next() else { return };
+        for wait in pending {
+            if let Waits::Approval(request) = &wait.what {
+                let record = DecisionRecord {
+                    decision: Decision::Deny { note: None },
+                    decided_by: "stopped".to_owned(),
+                    decided_at: 0,
+                };
+                // One that was decided about meanwhile needs nothing.
+                let _ = self.driver.invoker.decide(request.id, record).await;
+            }
+        }
     }
 }

@@ -19,15 +19,15 @@ pub(super) struct Cache {
     pub(super) model: usize,
     /// Estimated sizes of the messages.
     pub(super) sizes: Sizes,
-    view: Option<(usize, usize, Arc<ViewRequest>)>,
+    /// With the model and the skills that it is for.
+    view: Option<(usize, Vec<ActiveSkill>, Arc<ViewRequest>)>,
     surroundings: Option<(Key, Surroundings)>,
 }
 
-#[derive(Clone, PartialEq)]
+/// What they depend on besides the view.
+#[derive(Clone, Copy, PartialEq)]
 struct Key {
     generation: u64,
-    model: usize,
-    skills: usize,
     format: Format,
 }
 
@@ -44,14 +44,15 @@ pub(super) struct Surroundings {
 impl Work<'_> {
     /// The view of the model that was asked last; the calls of its answer run in it.
     pub(super) fn view_request(&mut self, machine: &Machine) -> Arc<ViewRequest> {
-        let (model, skills) = (self.sent.model, machine.state().skills.len());
+        let (model, skills) = (self.sent.model, &machine.state().skills);
         if let Some((at, active, view)) = &self.sent.view
-            && (*at, *active) == (model, skills)
+            && (at, active) == (&model, skills)
         {
             return Arc::clone(view);
         }
-        let view = Arc::new(self.view_for(model, &machine.state().skills));
-        self.sent.view = Some((model, skills, Arc::clone(&view)));
+        let view = Arc::new(self.view_for(model, skills));
+        self.sent.view = Some((model, skills.clone(), Arc::clone(&view)));
+        self.sent.surroundings = None;
         view
     }
 
@@ -71,12 +72,8 @@ impl Work<'_> {
     /// The surroundings of a request to this model.
     pub(super) fn surroundings(&mut self, machine: &Machine, model: &dyn Model) -> Surroundings {
         let view = self.view_request(machine);
-        let key = Key {
-            generation: self.driver.catalog.generation(),
-            model: self.sent.model,
-            skills: machine.state().skills.len(),
-            format: model.tool_format(),
-        };
+        let generation = self.driver.catalog.generation();
+        let key = Key { generation, format: model.tool_format() };
         if let Some((known, made)) = &self.sent.surroundings
             && *known == key
         {

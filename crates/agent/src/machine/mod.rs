@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::{Call, CallId, ConversationId, RunId};
 use toolcrib_providers::chat::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
 
+pub(crate) use tools::asked;
+
 pub use state::{
     ActiveSkill, Ask, End, MOST_ROUNDS, Pending, Phase, Progress, Question, ROUNDS, STATE_VERSION,
     Said, Spent, State, Waits,

@@ -51,6 +51,7 @@ impl Machine {
                 return Some(Pending { index, call: outcome.call, what: Waits::Answer(question) });
             }
             let mut answer = CallAnswer::of(&outcome);
+            answer.kind = Some(OutcomeKind::Failed);
             answer.wire = error(texts::TOO_MANY_QUESTIONS);
             answer.is_error = true;
             self.put(index, answer);
@@ -114,7 +115,7 @@ fn error(message: &str) -> Value {
 }
 
 /// The question of an `ask_user` call that came through the door.
-fn asked(outcome: &Outcome) -> Option<Question> {
+pub(crate) fn asked(outcome: &Outcome) -> Option<Question> {
     let is_question = outcome.tool.as_ref().is_some_and(|tool| tool.as_str() == ask_user::NAME);
     if !is_question || outcome.kind != OutcomeKind::Succeeded {
         return None;

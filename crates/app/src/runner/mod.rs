@@ -17,8 +17,8 @@ use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem, l
 use toolcrib_agent::machine::{ActiveSkill, Machine};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Checkpoints, Clock, Context, Conversation, ConversationId, Entry, RunId, RunUsage, StoreError,
-    StoredRun, SystemClock,
+    Checkpoints, Clock, Context, Conversation, ConversationId, Entry, RunId, RunStatus, RunUsage,
+    StoreError, StoredRun, SystemClock,
 };
 use toolcrib_providers::chat::{Message, UserMessage};
 use toolcrib_providers::model::Model;
@@ -186,6 +186,7 @@ impl Runner {
     /// # Errors
     /// [`RunnerError`] when it cannot begin, or cannot be stored.
     pub async fn start(&self, start: Start, on: &Surfaces) -> Result<Finished, RunnerError> {
+        let skills = self.first_skills(&start.agent, start.skill.as_deref())?;
         let history = self.open(&start).await?;
         let rounds = start.limits.rounds(&start.agent);
         let mut machine = Machine::begin(
@@ -196,7 +197,7 @@ impl Runner {
             rounds,
         );
         machine.summarised(self.summary(start.conversation));
-        for skill in self.first_skills(&start.agent, start.skill.as_deref())? {
+        for skill in skills {
             machine.activate(skill);
         }
         let job = self.job(&start, RunUsage::default(), None);
@@ -222,9 +223,19 @@ impl Runner {
             error => RunnerError::Store(error),
         })?;
         let messages = self.store.messages(taken.conversation, 0).await?;
-        let (machine, used, _) = toolcrib_agent::drive::restore(&taken, messages)?;
+        let (machine, used, _) = match toolcrib_agent::drive::restore(&taken, messages) {
+            Err(RestoreError::MovedOn(_)) => return Err(self.superseded(taken).await?),
+            restored => restored?,
+        };
         let job = self.job(&start, used, Some(&taken));
         self.drive(machine, job, on).await
+    }
+
+    /// Ends a run whose conversation has gone on without it.
+    async fn superseded(&self, run: StoredRun) -> Result<RunnerError, StoreError> {
+        let id = run.id;
+        self.store.put_run(StoredRun { status: RunStatus::Ended, ..run }).await?;
+        Ok(RunnerError::NotPaused(RestoreError::MovedOn(id).to_string()))
     }
 
     async fn drive(

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_app::Preset;
+use toolcrib_app::{Preset, ToolFolder};
 use toolcrib_app::core::{
-    Answer, Batch, Block, Call, Context, Invoker as _, Origin, Outcome, OutcomeKind, RunLimits,
-    Status,
+    Answer, Batch, Block, Call, Context, Invoker as _, Origin, Outcome, OutcomeKind, Risk,
+    RunLimits, Status,
 };
 use toolcrib_app::folder::FolderSource;
 use toolcrib_testkit::ScriptedApprover;
@@ -123,6 +123,22 @@ async fn a_tool_that_declares_nothing_is_asked_for_and_the_question_shows_the_is
     assert_eq!(w.call("plain", json!({})).await["outcome"], "succeeded");
     assert_eq!(approver.asked()[0].summary, "run ./run of the tool plain, isolation none");
     assert!(folder.at("plain/ran").exists());
+}
+
+#[tokio::test]
+async fn a_tool_of_a_workspace_is_asked_for_whatever_it_says_of_itself() {
+    let folder = Folder::new();
+    folder.tool("plain", SAFE, "echo fine");
+    let of = |theirs: bool| {
+        let mine = ToolFolder::new("workspace", folder.0.path());
+        let tools = if theirs { mine.of_anybody() } else { mine };
+        Start::new().settings(|settings| settings.tool_folders = vec![tools])
+    };
+    assert_eq!(of(true).call("plain", json!({})).await["error_type"], "approval_denied");
+    assert_eq!(of(false).call("plain", json!({})).await["outcome"], "succeeded");
+    let w = of(true).approving(1).open().await;
+    assert_eq!(w.call("plain", json!({})).await["outcome"], "succeeded");
+    assert_eq!(w.toolcrib.spec("plain").unwrap().risk, Risk::High);
 }
 
 #[tokio::test]

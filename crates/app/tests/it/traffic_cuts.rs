@@ -106,7 +106,7 @@ fn shown(calls: &[(&str, &RawArgs)]) -> String {
 /// bytes, and between them every 20011th.
 fn cuts(length: usize) -> Vec<usize> {
     let is_usual = length <= 8 * 1024;
-    let keep = |at: &usize| is_usual || *at < 1024 || at % 20_011 == 0 || at + 10 > length;
+    let keep = |at: &usize| is_usual || *at < 1024 || at.is_multiple_of(20_011) || at + 10 > length;
     (0..length).filter(keep).collect()
 }
 

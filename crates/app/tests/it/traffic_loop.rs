@@ -10,6 +10,7 @@ use toolcrib_app::Engine;
 use toolcrib_app::Stores;
 use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
 use toolcrib_app::agent::drive::{Control, Driven, Driver, Job, NobodyAnswers, NothingChanges};
+use toolcrib_app::agent::events::{Event, EventSink};
 use toolcrib_app::agent::machine::{End, Machine, ROUNDS};
 use toolcrib_app::core::{
     BoxFuture, Context, Conversation, ConversationId, RunId, RunLimits, RunUsage, SystemClock,
@@ -83,12 +84,24 @@ async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     let model = model_of(suite, ProviderSettings { clock: clock_of_model, ..settings });
     let offered: Vec<Arc<ScriptedTool>> =
         scenario.tools.iter().map(|name| tools.make(name).unwrap()).collect();
-    let driving = drive(scenario, model, &offered);
+    let shown = Arc::new(Mutex::new(Shown::default()));
+    let watching = Arc::clone(&shown);
+    let events: EventSink = Arc::new(move |event| watching.lock().unwrap().take(event));
+    let driving = drive(scenario, model, &offered, events);
     let Ok((machine, end)) = tokio::time::timeout(Duration::from_secs(60), driving).await else {
         return vec!["it does not end".to_owned()];
     };
     let mut found = server.mismatches();
+    found.append(&mut shown.lock().unwrap().mismatches);
     let waits = clock.waits.lock().unwrap().clone();
+    let received = server.received();
+    let repeated = received.windows(2).filter(|pair| pair[0].body == pair[1].body).count();
+    if repeated != waits.len() {
+        found.push(format!(
+            "{repeated} requests were the same as before, after {} waits",
+            waits.len()
+        ));
+    }
     compare(scenario, &machine, &end, &offered, &mut found);
     if let Some(expected) = &scenario.outcome.waits_ms
         && *expected != waits
@@ -127,6 +140,7 @@ pub(crate) async fn drive(
     scenario: &Scenario,
     model: Arc<dyn Model>,
     offered: &[Arc<ScriptedTool>],
+    events: EventSink,
 ) -> (Machine, End) {
     let engine = Engine::builder().build();
     let source = source_of("scripted", &offered.iter().collect::<Vec<_>>());
@@ -147,7 +161,7 @@ pub(crate) async fn drive(
         prices: Arc::new(Prices::builtin().unwrap()),
         compaction: CompactionRules::default(),
         refresh: Arc::new(NothingChanges),
-        events: Arc::new(|_| {}),
+        events,
     };
     let job = Job {
         models: vec![model],
@@ -267,6 +281,26 @@ fn compare_calls(
         for (call, args) in wanted.iter().zip(&seen) {
             let unlike = call.args.iter().flat_map(|expected| differences(expected, args));
             found.extend(unlike.map(|line| format!("arguments of {name}: {line}")));
+        }
+    }
+}
+
+/// What people see of an answer while it comes, held against what it turns out to be.
+#[derive(Default)]
+struct Shown {
+    text: String,
+    mismatches: Vec<String>,
+}
+
+impl Shown {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Request { .. } | Event::Retry { .. } => self.text.clear(),
+            Event::TextDelta { text } => self.text.push_str(&text),
+            Event::Answer { text, .. } if self.text.trim() != text.trim() => {
+                self.mismatches.push(format!("shown: {:?}\n    expected {text:?}", self.text));
+            }
+            _ => {}
         }
     }
 }

@@ -3,12 +3,13 @@
 mod agent;
 mod agent_tools;
 mod args;
+mod chat;
 mod completions;
 mod exec;
 mod kit;
 mod net;
 mod resume;
-mod run;
+pub(crate) mod run;
 mod sanitize;
 mod shelf;
 mod skill;
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let json = cli.json;
     match cli.command {
         Command::Run(command) => run::run(&command, json),
+        Command::Chat(command) => chat::run(&command, json),
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
         Command::Tool(Tool::List(world)) => tool::list(&world, json),

@@ -14,7 +14,8 @@ use toolcrib_app::runner::Surfaces;
 use super::run::{failure, report, waits_for};
 use crate::cli::Resume;
 use crate::output::{self, Failure};
-use crate::session::{self, Prepared, Printer, Setup};
+use crate::session::{self, Opening, Prepared, Printer, Setup, TerminalPerson};
+use crate::terminal::Console;
 use crate::{interrupt, world};
 
 /// Runs that are listed.
@@ -49,7 +50,8 @@ fn unknown(id: RunId) -> Failure {
 }
 
 fn prepared(command: &Resume) -> Result<Prepared, Failure> {
-    let mut prepared = Prepared::default();
+    let person = TerminalPerson(Console::default());
+    let mut prepared = Prepared { person, said: None, decision: None };
     if let Some(text) = &command.answer {
         prepared.said = Some(Said::Answered { text: text.clone() });
     }
@@ -160,9 +162,11 @@ async fn go_on(
 ) -> Result<u8, Failure> {
     let kept = run.state.get("setup").cloned().unwrap_or_default();
     let setup = Setup::of_value(&kept)?;
-    let session = session::open(&setup.brain(), &setup.world(), command.on_ask).await?;
+    let console = prepared.person.0.clone();
+    let opening = Opening { on_ask: command.on_ask, console, models: None };
+    let session = session::open(&setup.brain(), &setup.world(), opening).await?;
     session.warnings.iter().for_each(|warning| output::remark(warning, json));
-    let printer = Printer::default();
+    let printer = Printer::new(session.console.clone());
     let control = Control::new();
     interrupt::stops(&control);
     let surfaces = Surfaces { control, events: printer.sink(json), person: Arc::new(prepared) };

@@ -9,20 +9,20 @@ use toolcrib_app::runner::{Finished, Surfaces};
 
 use crate::cli::Run;
 use crate::output::{self, Failure};
-use crate::session::{self, Printer, TerminalPerson};
+use crate::session::{self, Opening, Printer, TerminalPerson};
 use crate::{interrupt, world};
 
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
     let task = task(command.task.as_deref())?;
     world::block_on(async {
-        let session = session::open(&command.brain, &command.world, command.on_ask).await?;
+        let session = session::open(&command.brain, &command.world, Opening::at_terminal(command.on_ask)).await?;
         session.warnings.iter().for_each(|warning| output::remark(warning, json));
         let conversation = command.conversation.unwrap_or_else(ConversationId::fresh);
-        let printer = Printer::default();
+        let printer = Printer::new(session.console.clone());
         let control = Control::new();
         interrupt::stops(&control);
         let surfaces =
-            Surfaces { control, events: printer.sink(json), person: Arc::new(TerminalPerson) };
+            Surfaces { control, events: printer.sink(json), person: Arc::new(TerminalPerson(session.console.clone())) };
         let start = session.start(&task, conversation);
         let finished = session.runner.start(start, &surfaces).await.map_err(failure)?;
         report(&finished, &printer, json)

@@ -11,7 +11,7 @@ mod env;
 mod file;
 mod key;
 mod named;
-mod near;
+pub(crate) mod near;
 mod on_ask;
 mod providers;
 mod read;

@@ -2,7 +2,7 @@
 
 /// The known name nearest to a wrong one, if it is near at all: at most one edit for every three letters, and at most three; or the wrong
 /// one is the beginning of it.
-pub(super) fn nearest<'n>(
+pub(crate) fn nearest<'n>(
     wrong: &str,
     known: impl IntoIterator<Item = &'n str>,
 ) -> Option<&'n str> {

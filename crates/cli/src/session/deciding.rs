@@ -1,47 +1,42 @@
 //! People at this terminal, and decisions that were written on the command line.
 
-use std::io::IsTerminal as _;
-
 use toolcrib_app::agent::drive::Person;
 use toolcrib_app::agent::machine::{Question, Said};
 use toolcrib_app::core::{ApprovalRequest, BoxFuture, Decision, DecisionRecord};
 
-use crate::terminal;
-
-/// Who decided, in records.
-const TERMINAL: &str = "terminal";
+use crate::terminal::{self, Console, TERMINAL};
 
 /// The person at the terminal; nobody where there is none.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct TerminalPerson;
+#[derive(Clone)]
+pub(crate) struct TerminalPerson(pub(crate) Console);
 
 impl Person for TerminalPerson {
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<Said>> {
         Box::pin(async move {
-            if !std::io::stderr().is_terminal() {
+            if !self.0.has_person() {
                 return None;
             }
-            let question = question.clone();
-            let asked = tokio::task::spawn_blocking(move || terminal::ask_question(&question));
-            asked.await.ok()?.ok()
+            let _seat = self.0.seat().await;
+            terminal::ask_question(&self.0, question).await.ok()
         })
     }
 
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
         Box::pin(async move {
-            if !std::io::stderr().is_terminal() {
+            if !self.0.has_person() {
                 return None;
             }
-            let request = request.clone();
-            let asked = tokio::task::spawn_blocking(move || terminal::ask(&request));
-            Some(record(asked.await.ok()?.ok()?, TERMINAL))
+            let _seat = self.0.seat().await;
+            let decision = terminal::decide(&self.0, request).await.ok()?;
+            Some(record(decision, TERMINAL))
         })
     }
 }
 
 /// What was written on the command line; the person at the terminal for everything else.
-#[derive(Debug, Clone, Default)]
 pub(crate) struct Prepared {
+    /// Who is asked when nothing was written.
+    pub(crate) person: TerminalPerson,
     /// To a question.
     pub(crate) said: Option<Said>,
     /// About a call.
@@ -58,7 +53,7 @@ impl Person for Prepared {
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<Said>> {
         match &self.said {
             Some(said) => Box::pin(std::future::ready(Some(said.clone()))),
-            None if self.is_empty() => TerminalPerson.answer(question),
+            None if self.is_empty() => self.person.answer(question),
             None => Box::pin(std::future::ready(None)),
         }
     }
@@ -69,7 +64,7 @@ impl Person for Prepared {
                 let record = record(decision.clone(), "command line");
                 Box::pin(std::future::ready(Some(record)))
             }
-            None if self.is_empty() => TerminalPerson.decide(request),
+            None if self.is_empty() => self.person.decide(request),
             None => Box::pin(std::future::ready(None)),
         }
     }

@@ -1,5 +1,7 @@
 //! Everything that a run needs, from the words of the command line, the configuration and the environment.
 
+mod calls;
+mod change;
 mod deciding;
 mod models;
 mod setup;
@@ -24,9 +26,10 @@ use toolcrib_app::{Preset, Stores, Toolcrib};
 use crate::cli::{Brain, World};
 use crate::config::{self, Chosen, Config, Env, ModelFlags, OnAsk};
 use crate::output::Failure;
-use crate::terminal::TerminalApprover;
+use crate::terminal::{Console, TerminalApprover};
 use crate::world;
 
+pub(crate) use calls::{CallRow, Calls, ended, failure_words};
 pub(crate) use deciding::{Prepared, TerminalPerson};
 pub(crate) use setup::Setup;
 pub(crate) use show::Printer;
@@ -42,8 +45,27 @@ pub(crate) struct Session {
     pub(crate) stream: bool,
     pub(crate) limits: RunnerLimits,
     pub(crate) setup: Setup,
+    pub(crate) console: Console,
+    on_ask: Option<OnAsk>,
     /// What people should know before it begins.
     pub(crate) warnings: Vec<String>,
+}
+
+/// How a session is set up, besides the words that are stored with its runs.
+pub(crate) struct Opening {
+    /// What happens to calls that need approval.
+    pub(crate) on_ask: Option<OnAsk>,
+    /// Where people are asked.
+    pub(crate) console: Console,
+    /// Models that are connected already, and whether they stream.
+    pub(crate) models: Option<(Vec<Arc<dyn Model>>, bool)>,
+}
+
+impl Opening {
+    /// People are asked at the terminal, if there is one.
+    pub(crate) fn at_terminal(on_ask: Option<OnAsk>) -> Self {
+        Self { on_ask, console: Console::default(), models: None }
+    }
 }
 
 /// Sets a session up.
@@ -53,8 +75,9 @@ pub(crate) struct Session {
 pub(crate) async fn open(
     brain: &Brain,
     world: &World,
-    on_ask: Option<OnAsk>,
+    opening: Opening,
 ) -> Result<Session, Failure> {
+    let Opening { on_ask, console, models } = opening;
     let env = Env::of_process();
     let config = config::load(&env)?;
     let mut setup = Setup::new(brain, world)?;
@@ -68,7 +91,7 @@ pub(crate) async fn open(
     let mut builder = Toolcrib::builder(settings)
         .stores(stores.clone())
         .secrets(config::known_keys(&config, &env));
-    if let Some(approver) = approver(on_ask, Arc::clone(&stores.approvals)) {
+    if let Some(approver) = approver(on_ask, &console, Arc::clone(&stores.approvals)) {
         builder = builder.approver(approver);
     }
     let toolcrib = builder.build().await?;
@@ -80,11 +103,28 @@ pub(crate) async fn open(
     let agent = agent(&runner, brain.agent.as_deref(), &config)?;
     setup.agent.clone_from(&agent.name);
     use_mode(&toolcrib, &agent, world.policy.or(config.policy), &mut warnings);
-    let Chosen { models, stream, warnings: more } = choose(brain, &agent, &config, &env)?;
-    warnings.extend(more);
-    let models = models::connect(models, &stores, &mut warnings).await?;
+    let (models, stream) = match models {
+        Some(models) => models,
+        None => {
+            let Chosen { models, stream, warnings: more } = choose(brain, &agent, &config, &env)?;
+            warnings.extend(more);
+            (models::connect(models, &stores, &mut warnings).await?, stream)
+        }
+    };
     let limits = limits(brain, &config)?;
-    Ok(Session { runner, toolcrib, stores, agent, models, stream, limits, setup, warnings })
+    Ok(Session {
+        runner,
+        toolcrib,
+        stores,
+        agent,
+        models,
+        stream,
+        limits,
+        setup,
+        console,
+        on_ask,
+        warnings,
+    })
 }
 
 impl Session {
@@ -113,10 +153,11 @@ impl Session {
 /// Who is asked: what the flag says, else the person at the terminal, else nobody.
 fn approver(
     on_ask: Option<OnAsk>,
+    console: &Console,
     approvals: Arc<dyn toolcrib_app::core::ApprovalStore>,
 ) -> Option<Arc<dyn Approver>> {
     match on_ask {
-        None => Some(Arc::new(TerminalApprover::default())),
+        None => Some(Arc::new(TerminalApprover::new(console.clone()))),
         Some(OnAsk::Deny) => None,
         Some(OnAsk::Fail) => Some(Arc::new(AskLater)),
         Some(OnAsk::Wait(_)) => Some(Arc::new(WaitForDecision::new(approvals))),

@@ -96,6 +96,22 @@ impl Setup {
         }
     }
 
+    /// Whether the words name a model or its provider; an agent's own counts only where they do not.
+    pub(crate) fn names_model(&self) -> bool {
+        self.model.is_some() || self.provider.is_some()
+    }
+
+    /// Another model from now on, wherever its provider is.
+    pub(crate) fn use_model(&mut self, name: &str) {
+        (self.provider, self.base_url) = (None, None);
+        self.model = Some(name.to_owned());
+    }
+
+    /// The same on another workspace.
+    pub(crate) fn at(&self, workspace: PathBuf) -> Self {
+        Self { roots: vec![workspace], ..self.clone() }
+    }
+
     /// The workspace: the first root.
     pub(crate) fn workspace(&self) -> Option<PathBuf> {
         self.roots.first().cloned()

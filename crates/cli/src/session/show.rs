@@ -3,16 +3,16 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
-use toolcrib_app::text::sanitize;
+use toolcrib_app::agent::events::{Event, EventSink};
 
-use super::Tally;
+use super::{Calls, Tally, ended};
 use crate::output;
+use crate::terminal::{Console, one_line, visible};
 
 /// What was shown, and what it says of the exit code.
-#[derive(Debug, Default)]
 pub(crate) struct Shown {
+    console: Console,
+    calls: Calls,
     pub(crate) tally: Tally,
     /// Whether text of the model stands on standard output already, and its line is not ended.
     pub(crate) streamed: bool,
@@ -20,12 +20,24 @@ pub(crate) struct Shown {
 }
 
 /// Prints events.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Printer {
     shown: Arc<Mutex<Shown>>,
 }
 
 impl Printer {
+    /// Remarks go through this console, so that none is written into a card.
+    pub(crate) fn new(console: Console) -> Self {
+        let shown = Shown {
+            console,
+            calls: Calls::default(),
+            tally: Tally::default(),
+            streamed: false,
+            open_line: false,
+        };
+        Self { shown: Arc::new(Mutex::new(shown)) }
+    }
+
     /// A sink that prints lines of JSON, or words.
     pub(crate) fn sink(&self, json: bool) -> EventSink {
         let shown = Arc::clone(&self.shown);
@@ -53,7 +65,7 @@ impl Shown {
     fn people(&mut self, event: &Event, live: bool) {
         match event {
             Event::TextDelta { text } if live => {
-                let text = sanitize(text, "text/plain").text;
+                let text = visible(text);
                 let mut out = io::stdout().lock();
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
                 self.streamed = true;
@@ -69,7 +81,14 @@ impl Shown {
                     self.note(&format!("answered by {model} ({provider})"));
                 }
             }
-            Event::Tool(tool) => self.tool(tool),
+            Event::Tool(tool) => {
+                let paint = self.console.paint();
+                let line = self.calls.saw(tool).and_then(|row| ended(row, paint));
+                if let Some(line) = line {
+                    self.end_line();
+                    self.console.line(&line);
+                }
+            }
             Event::RunStart { model, scripted: true, .. } => {
                 self.note(&format!("the scripted model {model} replays a file; nobody thinks here"));
             }
@@ -93,23 +112,9 @@ impl Shown {
         }
     }
 
-    fn tool(&mut self, event: &ToolEvent) {
-        let line = match &event.state {
-            ToolState::OutputAvailable { elapsed_ms, .. } => format!("done, {elapsed_ms} ms"),
-            ToolState::OutputError { outcome, output, elapsed_ms, .. } => {
-                format!("{outcome}, {elapsed_ms} ms: {}", message(output))
-            }
-            ToolState::OutputDenied { outcome, output, .. } => {
-                format!("{outcome}: {}", message(output))
-            }
-            _ => return,
-        };
-        self.note(&format!("{} … {line}", event.tool));
-    }
-
     fn note(&mut self, text: &str) {
         self.end_line();
-        output::note(&format!("· {}", sanitize(text, "text/plain").text.replace('\n', " ")));
+        self.console.line(&format!("· {}", one_line(text)));
     }
 
     fn end_line(&mut self) {
@@ -117,13 +122,4 @@ impl Shown {
             let _ = output::data("");
         }
     }
-}
-
-/// The words of a failed call.
-fn message(output: &Value) -> String {
-    let message = output.get("message").map(|message| match message {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    message.unwrap_or_default()
 }

@@ -7,15 +7,21 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod agents;
 mod args;
 mod bad_input;
+mod bad_models;
 mod exec;
 mod files;
 mod formats;
 mod net;
+mod own_tools;
 mod presets;
 mod reference;
+mod resume;
+mod runs;
 mod sanitize;
+mod skills;
 mod spec;
 mod support;
 mod tool;

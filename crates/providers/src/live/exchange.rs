@@ -114,6 +114,7 @@ impl Attempt<'_> {
         let bytes = watcher.bytes();
         let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default().to_vec();
         let begins = begins_as_stream(bytes);
+        let ends_early = !self.stream && ends_early(bytes);
         let about = &self.about;
         let incomplete =
             || broke.map_or_else(|| Failure::cut(about), |error| Failure::http(about, error));
@@ -132,6 +133,7 @@ impl Attempt<'_> {
             }
             Err(_) if broke.is_some() => Err(incomplete()),
             Err(ParseError::Empty) => Err(incomplete()),
+            Err(_) if ends_early => Err(incomplete()),
             // Events without an answer, or half a line of one.
             Err(ParseError::Invalid { .. } | ParseError::Unrecognised { .. })
                 if self.stream && begins == Some(Begin::Events) =>
@@ -184,6 +186,13 @@ enum Begin {
     Events,
     /// As lines of JSON.
     Lines,
+}
+
+/// Whether this is the beginning of a JSON text, and no more.
+fn ends_early(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    bytes.starts_with(b"{")
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err_and(|error| error.is_eof())
 }
 
 fn begins_as_stream(bytes: &[u8]) -> Option<Begin> {

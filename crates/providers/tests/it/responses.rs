@@ -1,7 +1,7 @@
 //! Recorded answers to calls.
 
 use serde_json::json;
-use toolcrib_providers::{CallKind, Format, Stop, detect};
+use toolcrib_providers::{CallKind, Format, Stop, detect, parse};
 
 use super::support::{fixture, show, turn};
 
@@ -337,4 +337,27 @@ fn text() {
     let prose = turn(TEXT, "prose.txt");
     assert!(prose.calls.is_empty());
     assert!(prose.notes[0].contains("not taken as a call"), "{:?}", prose.notes);
+}
+
+/// The item is a complete message and the response is completed; only the kind of its part says that the model refused.
+#[test]
+fn a_refusal_in_responses_is_one() {
+    let body = json!({"object": "response", "status": "completed", "output": [{
+        "type": "message", "role": "assistant", "status": "completed",
+        "content": [{"type": "refusal", "refusal": "I cannot help with that."}],
+    }]});
+    let turn = parse(RESPONSES, body.to_string().as_bytes()).unwrap();
+    assert_eq!((turn.stop, turn.text.as_str()), (Stop::Refused, "I cannot help with that."));
+}
+
+/// Whoever reads the history parses the arguments again, with a limit of depth.
+#[test]
+fn arguments_nested_without_end_are_replayed_as_text() {
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+    let call = json!({"id": "1", "type": "function", "function": {"name": "f", "arguments": deep}});
+    let body = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]});
+    let turn = parse(CHAT, body.to_string().as_bytes()).unwrap();
+    let args = turn.assistant["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+    let replayed: serde_json::Value = serde_json::from_str(args).unwrap();
+    assert_eq!(replayed, json!({"INVALID_JSON": deep}));
 }

@@ -23,7 +23,7 @@ pub(super) type Frames = BTreeMap<String, Value>;
 pub(super) enum Item {
     /// The data, as they are.
     Text(String),
-    /// Name of a frame and what fills its holes.
+    /// Name of a frame and what fills its holes; a frame that is a list is several events.
     Framed(Vec<Value>),
     /// Everything said.
     Full(FullItem),
@@ -138,8 +138,15 @@ fn plain_items(items: &[Item], frames: &Frames, style: Style) -> Result<Vec<Plai
                 all.push(Plain { data: Some(data.clone()), event: None, comment: None });
             }
             Item::Framed(parts) => {
-                let data = numbered(framed(parts, frames)?, all.len(), style);
-                all.push(plain(Some(data), None, None, style));
+                // A frame that is a list is several events.
+                let events = match framed(parts, frames)? {
+                    Value::Array(events) => events,
+                    event => vec![event],
+                };
+                for event in events {
+                    let data = numbered(event, all.len(), style);
+                    all.push(plain(Some(data), None, None, style));
+                }
             }
             Item::Full(full) => {
                 let data = match (&full.data, &full.frame) {
@@ -254,7 +261,11 @@ mod tests {
     use serde_json::json;
 
     fn frames() -> Frames {
-        [("d".to_owned(), json!({"type": "piece", "at": "$1", "t": "$0"}))].into()
+        [
+            ("d".to_owned(), json!({"type": "piece", "at": "$1", "t": "$0"})),
+            ("two".to_owned(), json!([{"a": "$0"}, {"b": "$0"}])),
+        ]
+        .into()
     }
 
     fn items(items: Value) -> Vec<Item> {
@@ -289,6 +300,8 @@ mod tests {
         let (bytes, events) =
             lines(&items(json!([["d", 1, 2]])), &frames(), Style::default()).unwrap();
         assert_eq!(bytes.len(), events[0].end + 1);
+        let (bytes, _) = lines(&items(json!([["two", 1]])), &frames(), Style::default()).unwrap();
+        assert_eq!(bytes, b"{\"a\":1}\n{\"b\":1}\n");
     }
 
     #[test]

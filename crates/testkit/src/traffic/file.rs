@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::body::{self, Eol, Event, Frames, Item, Style};
+use super::body::{self, Eol, Frames, Item, Style};
+use super::suite::{Exchange, Outcome, Response, Scenario, Stream, Suite};
 
 /// A file that cannot be used.
 #[derive(Debug)]
@@ -30,134 +31,6 @@ impl std::fmt::Display for ReadError {
 }
 
 impl std::error::Error for ReadError {}
-
-/// The scenarios of one provider.
-#[derive(Debug, Clone)]
-pub struct Suite {
-    /// What the file is for.
-    pub about: String,
-    /// Id of the provider that is spoken to.
-    pub provider: String,
-    /// The model that is asked.
-    pub model: String,
-    /// The scenarios.
-    pub scenarios: Vec<Scenario>,
-}
-
-/// One conversation and its traffic.
-#[derive(Debug, Clone)]
-pub struct Scenario {
-    /// Its name, unique in the file.
-    pub name: String,
-    /// What it shows.
-    pub shows: String,
-    /// Whether answers are streamed.
-    pub stream: bool,
-    /// Whose ways the server has, when they are not those of the provider.
-    pub server: Option<String>,
-    /// Single ways in which the server differs, by name.
-    pub quirks: Map<String, Value>,
-    /// Names of the tools that are offered.
-    pub tools: Vec<String>,
-    /// What somebody says.
-    pub user: String,
-    /// What goes over the wire, in order.
-    pub exchanges: Vec<Exchange>,
-    /// What is there at the end.
-    pub outcome: Outcome,
-}
-
-/// One request and its answer.
-#[derive(Debug, Clone)]
-pub struct Exchange {
-    /// What the body must hold, each of them (see [`super::differences`]).
-    pub expect: Vec<Value>,
-    /// The path that is asked for, with its query.
-    pub path: String,
-    /// What the headers must hold; names in lower case.
-    pub headers: Value,
-    /// The answer.
-    pub respond: Response,
-}
-
-/// One answer, byte by byte.
-#[derive(Debug, Clone)]
-pub struct Response {
-    /// HTTP status.
-    pub status: u16,
-    /// Headers beside `content-type`, which is also here, and the framing.
-    pub headers: BTreeMap<String, String>,
-    /// The whole body, also where it is cut on the way.
-    pub body: Vec<u8>,
-    /// The events in it; empty when it is no stream.
-    pub events: Vec<Event>,
-    /// How it is sent.
-    pub stream: Stream,
-}
-
-/// How a body is sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stream {
-    /// Bytes of one piece; `None` = all at once.
-    pub chunks: Option<usize>,
-    /// Wait before each piece but the first.
-    pub delay: Duration,
-    /// Bytes after which the connection is closed, as if a cable were pulled.
-    pub cut_after: Option<usize>,
-    /// Bytes after which the answer ends in good order, although the body is longer.
-    pub end_after: Option<usize>,
-}
-
-/// What is there at the end of a scenario.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outcome {
-    /// The final text, as [`super::differences`] takes it; not looked at when missing.
-    pub text: Option<Value>,
-    /// Every call that the model made, in order, whether it ran or not.
-    #[serde(default)]
-    pub calls: Vec<ExpectedCall>,
-    /// The kind of failure with which it ends, such as `rate_limited`.
-    pub error: Option<String>,
-    /// How it ends otherwise.
-    #[serde(default = "completed")]
-    pub end: String,
-    /// The waits before requests that were sent again, in milliseconds; not looked at when missing.
-    pub waits_ms: Option<Vec<u64>>,
-    /// What all answers together used; not looked at when missing.
-    pub usage: Option<Usage>,
-}
-
-fn completed() -> String {
-    "completed".to_owned()
-}
-
-/// Tokens, as the provider reports them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Usage {
-    /// Tokens of the requests.
-    pub input: u64,
-    /// Tokens of the answers.
-    pub output: u64,
-}
-
-/// One call and its end.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExpectedCall {
-    /// The tool, as the model named it.
-    pub tool: String,
-    /// What the tool ran with, as [`super::differences`] takes it; not looked at when missing.
-    pub args: Option<Value>,
-    /// `succeeded`, the type of the error, or `not_run` for a call that never came to the door.
-    #[serde(default = "succeeded")]
-    pub outcome: String,
-}
-
-fn succeeded() -> String {
-    "succeeded".to_owned()
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -256,32 +129,35 @@ fn ok() -> u16 {
     200
 }
 
-impl Suite {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// [`ReadError`] when it cannot be read, is not in the format, or contradicts itself.
-    pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let file: SuiteFile = read(path)?;
-        let wrong = |reason: String| ReadError::new(path, reason);
-        let mut scenarios: Vec<Scenario> = Vec::new();
-        for scenario in &file.scenarios {
-            if scenarios.iter().any(|other| other.name == scenario.name) {
-                return Err(wrong(format!("two scenarios are called {}", scenario.name)));
-            }
-            let made = scenario_of(scenario, &file);
-            scenarios.push(made.map_err(|reason| wrong(format!("{}: {reason}", scenario.name)))?);
-        }
-        Ok(Self { about: file.about, provider: file.provider, model: file.model, scenarios })
-    }
+/// Reads a file.
+pub(super) fn suite(path: &Path) -> Result<Suite, ReadError> {
+    suite_of(&read(path)?).map_err(|reason| ReadError::new(path, reason))
 }
 
-/// Any typed YAML file; `yes` and `no` are texts, as in JSON.
+fn suite_of(file: &SuiteFile) -> Result<Suite, String> {
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for scenario in &file.scenarios {
+        let name = &scenario.name;
+        if scenarios.iter().any(|other| other.name == *name) {
+            return Err(format!("two scenarios are called {name}"));
+        }
+        scenarios.push(scenario_of(scenario, file).map_err(|reason| format!("{name}: {reason}"))?);
+    }
+    let SuiteFile { about, provider, model, .. } = file;
+    let (about, provider, model) = (about.clone(), provider.clone(), model.clone());
+    Ok(Suite { about, provider, model, scenarios })
+}
+
+/// Any typed YAML file.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
     let text = std::fs::read_to_string(path).map_err(|e| ReadError::new(path, e.to_string()))?;
+    typed(&text).map_err(|reason| ReadError::new(path, reason))
+}
+
+/// `yes` and `no` are texts, as in JSON.
+fn typed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options(&text, options)
-        .map_err(|error| ReadError::new(path, error.to_string()))
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
 }
 
 fn scenario_of(scenario: &ScenarioFile, suite: &SuiteFile) -> Result<Scenario, String> {
@@ -356,4 +232,77 @@ fn response_of(file: &ResponseFile, frames: &Frames) -> Result<Response, String>
         end_after: file.end_after,
     };
     Ok(Response { status: file.status, headers, body, events, stream })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+about: a test
+provider: p
+model: m
+paths: { stream: /s, whole: /w }
+expect: { model: m }
+expect_headers: { a: b }
+frames: { f: { "x": "$0" } }
+scenarios:
+  - name: one
+    shows: it
+    user: Hello, yes.
+    stream: false
+    exchanges:
+      - expect: { said: yes }
+        expect_headers: { c: d }
+        respond: { frame: [f, 1] }
+        times: 2
+      - respond: { sse: [ [f, { $text: [[ab, 2]] }] ], status: 500, cut_after: 3, chunks: 0, delay_ms: 5 }
+    outcome: { text: done, calls: [ { tool: t } ] }
+"#;
+
+    fn read_text(text: &str) -> Result<Suite, String> {
+        suite_of(&typed(text)?)
+    }
+
+    #[test]
+    fn a_file_is_read_with_its_defaults() {
+        let suite = read_text(FILE).unwrap();
+        let scenario = &suite.scenarios[0];
+        assert_eq!((suite.provider.as_str(), scenario.exchanges.len()), ("p", 3));
+        let first = &scenario.exchanges[0];
+        assert_eq!(first.path, "/w");
+        assert_eq!(first.headers, serde_json::json!({"a": "b", "c": "d"}));
+        let said = serde_json::json!({"said": "yes"});
+        assert_eq!(first.expect, [serde_json::json!({"model": "m"}), said]);
+        assert_eq!(first.respond.body, br#"{"x":1}"#);
+        assert_eq!(first.respond.headers["content-type"], "application/json");
+        let last = &scenario.exchanges[2].respond;
+        assert_eq!((last.status, last.body.as_slice()), (500, &b"data: {\"x\":\"abab\"}\n\n"[..]));
+        assert_eq!(last.events[0].data, r#"{"x":"abab"}"#);
+        assert_eq!((last.stream.cut_after, last.stream.chunks), (Some(3), Some(1)));
+        let call = &scenario.outcome.calls[0];
+        assert_eq!(
+            (call.outcome.as_str(), scenario.outcome.end.as_str()),
+            ("succeeded", "completed")
+        );
+    }
+
+    #[test]
+    fn slips_are_refused() {
+        for (from, to, part) in [
+            ("shows: it", "show: it", "show"),
+            ("cut_after: 3", "cut_after: 300", "the body has only"),
+            ("frame: [f, 1]", "frame: [g, 1]", "one: exchange 1: there is no frame \"g\""),
+            ("frame: [f, 1]", "frame: [f, 1], raw: x", "exactly one of"),
+            ("frame: [f, 1]", "status: 200", "exactly one of"),
+            ("tool: t", "tool: t, result: x", "result"),
+        ] {
+            let text = FILE.replace(from, to);
+            assert_ne!(text, FILE, "{from}");
+            let error = read_text(&text).unwrap_err();
+            assert!(error.contains(part), "{to}: {error}");
+        }
+        let twice = format!("{FILE}{}", FILE.split_once("scenarios:\n").unwrap().1);
+        assert!(read_text(&twice).unwrap_err().contains("two scenarios"));
+    }
 }

@@ -7,7 +7,7 @@ use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
 };
 
-use super::file::Response;
+use super::suite::Response;
 
 /// A request as it came.
 #[derive(Debug, Clone)]

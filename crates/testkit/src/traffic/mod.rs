@@ -10,7 +10,7 @@
 //! model: gpt-5.2
 //! paths: { stream: /v1/chat/completions, whole: /v1/chat/completions }
 //! expect: { model: gpt-5.2 }            # every request of the file holds this
-//! frames:                               # shapes that many events share; "$0", "$1" … are their holes
+//! frames:                               # shapes that many events share; "$0", "$1" … are their holes; a list is several events
 //!   delta: {"choices": [{"index": 0, "delta": "$0", "finish_reason": null}]}
 //! scenarios:
 //!   - name: one-call
@@ -28,12 +28,12 @@ mod expect;
 mod file;
 mod http;
 mod server;
+mod suite;
 mod tools;
 
 pub use body::Event;
 pub use expect::differences;
-pub use file::{
-    Exchange, ExpectedCall, Outcome, ReadError, Response, Scenario, Stream, Suite, Usage,
-};
+pub use file::ReadError;
 pub use server::{Received, Server};
+pub use suite::{Exchange, ExpectedCall, Outcome, Response, Scenario, Stream, Suite, Usage};
 pub use tools::Tools;

@@ -11,8 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::expect::differences;
-use super::file::{Exchange, Response, Stream};
 use super::http::{self, Request};
+use super::suite::{Exchange, Response, Stream};
 
 /// One request as it came.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,7 @@
 //! Changes of the folder, and the example.
 
 use serde_json::json;
+use toolcrib_core::Risk;
 
 use super::*;
 use crate::folder::{ScaffoldError, fingerprint, scaffold};
@@ -62,6 +63,24 @@ async fn the_example_works_at_once_and_is_never_overwritten() {
         assert!(matches!(scaffold(&dir, bad), Err(ScaffoldError::Name(_))), "{bad}");
     }
     assert!(matches!(scaffold(&made.join("tool.toml"), "x"), Err(ScaffoldError::Write(..))));
+}
+
+#[tokio::test]
+async fn tools_that_anybody_may_have_written_are_of_high_risk_at_least() {
+    let tools = Tools::new();
+    for risk in ["safe", "high", "critical"] {
+        tools.tool(risk, &format!("{PLAIN}risk = \"{risk}\"\neffect = \"pure\"\n"), "");
+    }
+    let risks = async |source: FolderSource| {
+        let entries = source.load().await.unwrap();
+        entries.iter().map(|e| (e.spec().name.to_string(), e.spec().risk)).collect::<Vec<_>>()
+    };
+    let row = |name: &str, risk| (name.to_owned(), risk);
+    let (critical, high) = (row("critical", Risk::Critical), row("high", Risk::High));
+    let own = [critical.clone(), high.clone(), row("safe", Risk::Safe)];
+    assert_eq!(risks(tools.source()).await, own);
+    let theirs = [critical, high, row("safe", Risk::High)];
+    assert_eq!(risks(tools.source().of_anybody()).await, theirs);
 }
 
 #[test]

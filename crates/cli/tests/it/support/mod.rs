@@ -2,10 +2,14 @@
 
 mod env;
 mod model;
+mod provider;
+mod script;
 mod server;
 
 pub(crate) use env::{TestEnv, end};
 pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
+pub(crate) use provider::{Provider, Reply};
+pub(crate) use script::of_type;
 pub(crate) use server::Server;
 
 use serde_json::Value;

@@ -1,1 +1,0 @@
-//! The driver with scripted models and a real engine.

@@ -1,0 +1,248 @@
+//! The driver with scripted models and a real engine: what a run does, and what is told of it. Every run of these tests is held against
+//! the grammar of events.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod chain;
+mod compacting;
+mod events;
+mod forks;
+mod grammar;
+mod guards;
+mod model;
+mod pausing;
+mod queueing;
+mod stopping;
+mod views;
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{
+    Approver, Checkpoints, Context, Conversation, ConversationId, ConversationStore as _,
+    Effect, Entry, Risk, RunId, RunLimits, RunUsage, SystemClock, ToolOutput, ViewRequest,
+};
+use toolcrib_engine::store::MemoryRuns;
+use toolcrib_engine::{Engine, EngineBuilder};
+use toolcrib_providers::chat::{CallAnswer, Message, UserKind, UserMessage};
+use toolcrib_providers::model::Model;
+use toolcrib_providers::scripted::ScriptTurn;
+use toolcrib_testkit::{ScriptedTool, source_of};
+
+use super::{Control, Driven, Driver, Job, NobodyAnswers, NothingChanges, Person};
+use crate::ask_user;
+use crate::context::{CompactionRules, Money, Prices, Windows};
+use crate::events::Event;
+use crate::machine::{Machine, ROUNDS};
+
+use model::TestModel;
+
+/// A run before it begins, and what it runs in.
+struct Scene {
+    engine: Engine,
+    store: Arc<MemoryRuns>,
+    models: Vec<Arc<TestModel>>,
+    person: Arc<dyn Person>,
+    windows: Windows,
+    prices: Prices,
+    compaction: CompactionRules,
+    limits: RunLimits,
+    cost: Option<Money>,
+    rounds: Option<u32>,
+    view: ViewRequest,
+    history: Vec<Arc<Message>>,
+    control: Control,
+    events: Arc<Mutex<Vec<Event>>>,
+    /// Looks at each event in place.
+    looks: Arc<dyn Fn(&Event) + Send + Sync>,
+}
+
+/// What became of it.
+struct Ran {
+    machine: Machine,
+    driven: Driven,
+    events: Vec<Event>,
+}
+
+impl Scene {
+    async fn new(
+        turns: impl IntoIterator<Item = ScriptTurn>,
+        tools: &[&Arc<ScriptedTool>],
+    ) -> Self {
+        Self::over(Engine::builder(), turns, tools).await
+    }
+
+    /// With somebody who is asked before risky calls run.
+    async fn asking(
+        approver: impl Approver + 'static,
+        turns: impl IntoIterator<Item = ScriptTurn>,
+        tools: &[&Arc<ScriptedTool>],
+    ) -> Self {
+        Self::over(Engine::builder().approver(Arc::new(approver)), turns, tools).await
+    }
+
+    async fn over(
+        engine: EngineBuilder,
+        turns: impl IntoIterator<Item = ScriptTurn>,
+        tools: &[&Arc<ScriptedTool>],
+    ) -> Self {
+        let engine = engine.build();
+        engine.catalog().attach(&source_of("test", tools)).await.unwrap();
+        let own = FixedSource::new("agent", vec![Entry::Local(ask_user::handler())]);
+        engine.catalog().attach(&own).await.unwrap();
+        Self {
+            engine,
+            store: Arc::default(),
+            models: vec![TestModel::new(turns)],
+            person: Arc::new(NobodyAnswers),
+            windows: Windows::builtin().unwrap().with_override("*", 1_000_000).unwrap(),
+            prices: Prices::builtin().unwrap(),
+            compaction: CompactionRules::default(),
+            limits: RunLimits::default(),
+            cost: None,
+            rounds: Some(ROUNDS),
+            view: ViewRequest::default(),
+            history: Vec::new(),
+            control: Control::new(),
+            events: Arc::default(),
+            looks: Arc::new(|_| {}),
+        }
+    }
+
+    fn driver(&self) -> Driver {
+        let (events, looks) = (Arc::clone(&self.events), Arc::clone(&self.looks));
+        Driver {
+            invoker: Arc::new(self.engine.clone()),
+            catalog: self.engine.shared_catalog(),
+            store: Arc::clone(&self.store) as Arc<dyn Checkpoints>,
+            clock: Arc::new(SystemClock),
+            person: Arc::clone(&self.person),
+            windows: Arc::new(self.windows.clone()),
+            prices: Arc::new(self.prices.clone()),
+            compaction: self.compaction,
+            refresh: Arc::new(NothingChanges),
+            events: Arc::new(move |event| {
+                looks(&event);
+                events.lock().unwrap().push(event);
+            }),
+        }
+    }
+
+    fn job(&self) -> Job {
+        let models = self.models.iter().map(|model| Arc::clone(model) as Arc<dyn Model>);
+        Job {
+            models: models.collect(),
+            context: Arc::new(Context { owner: "ann".to_owned(), ..Context::default() }),
+            agent: "tester".to_owned(),
+            view: self.view.clone(),
+            prompt: Arc::new(|view, _, _| format!("You have {} tools.", view.tools.len())),
+            temperature: None,
+            max_output: None,
+            stream: true,
+            limits: self.limits,
+            cost: self.cost,
+            used: RunUsage::default(),
+            epoch: 0,
+            resumed: false,
+            setup: json!({"kept": "as it is"}),
+        }
+    }
+
+    async fn run(&self) -> Ran {
+        let conversation = ConversationId::fresh();
+        self.store.put_conversation(untitled(conversation)).await.unwrap();
+        let (run, history) = (RunId::fresh(), self.history.clone());
+        let machine = Machine::begin(run, conversation, history, typed("go"), self.rounds);
+        self.drive(machine, &self.job()).await
+    }
+
+    /// Drives a machine, and checks what was told of it.
+    async fn drive(&self, mut machine: Machine, job: &Job) -> Ran {
+        let driven = self.driver().drive(&mut machine, job, &self.control).await.unwrap();
+        let events = std::mem::take(&mut *self.events.lock().unwrap());
+        grammar::check(&events, &machine);
+        Ran { machine, driven, events }
+    }
+
+    fn model(&self) -> &TestModel {
+        &self.models[0]
+    }
+}
+
+impl Ran {
+    fn end(&self) -> &'static str {
+        match &self.driven {
+            Driven::Ended(end) => end.as_str(),
+            Driven::Paused(_) => "paused",
+        }
+    }
+
+    /// The wire forms of the answers of the model's `nth` message, from 0.
+    fn answers(&self, nth: usize) -> Vec<Value> {
+        self.slots(nth).iter().map(|answer| answer.as_ref().unwrap().wire.clone()).collect()
+    }
+
+    fn slots(&self, nth: usize) -> &[Option<CallAnswer>] {
+        let models = self.machine.history().iter().filter_map(|message| match &**message {
+            Message::Model(message) => Some(message),
+            Message::User(_) => None,
+        });
+        models.clone().nth(nth).unwrap_or_else(|| panic!("{} messages", models.count())).answers()
+    }
+
+    /// What was said to the model in this way.
+    fn said(&self, kind: UserKind) -> Vec<&str> {
+        said(self.machine.history(), kind)
+    }
+}
+
+fn said(history: &[Arc<Message>], kind: UserKind) -> Vec<&str> {
+    let texts = history.iter().filter_map(|message| match &**message {
+        Message::User(message) if message.kind == kind => Some(message.text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn typed(text: &str) -> UserMessage {
+    UserMessage { text: text.to_owned(), ..UserMessage::default() }
+}
+
+fn untitled(id: ConversationId) -> Conversation {
+    let empty = String::new;
+    Conversation {
+        id,
+        owner: "ann".to_owned(),
+        title: empty(),
+        agent: empty(),
+        workspace: empty(),
+        created_at: 0,
+        updated_at: 0,
+    }
+}
+
+/// A tool that answers with its arguments.
+fn echo(name: &str) -> Arc<ScriptedTool> {
+    Arc::new(ScriptedTool::new(name).does(|_, args| {
+        Box::pin(std::future::ready(Ok(ToolOutput::text(format!("got {args}")))))
+    }))
+}
+
+/// The same, of high risk.
+fn risky(name: &str) -> ScriptedTool {
+    let tool = ScriptedTool::new(name).does(|_, args| {
+        Box::pin(std::future::ready(Ok(ToolOutput::text(format!("did {args}")))))
+    });
+    tool.spec(|spec| {
+        spec.risk = Risk::High;
+        spec.effect = Effect::Destructive;
+    })
+}
+
+fn call(tool: &str, n: usize) -> ScriptTurn {
+    ScriptTurn::call(tool, json!({"n": n}))
+}
+
+fn say(text: &str) -> ScriptTurn {
+    ScriptTurn::say(text)
+}

@@ -1,0 +1,163 @@
+//! Asks the person at the terminal about a call.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use serde_json::Value;
+use toolcrib_app::core::approval::Turn;
+use toolcrib_app::core::{ApprovalRequest, Approver, Asked, BoxFuture, Decision, GrantScope};
+
+use super::card::card;
+use super::console::{Console, Desk};
+use super::keys::Key;
+
+/// Who decided, in records.
+pub(crate) const TERMINAL: &str = "terminal";
+
+const MENU: &str = "Run it? [y]es once, [r]un: yes for this run, [n]o, [s]kip, [e]dit arguments, [v]iew all arguments: ";
+
+/// Asks at this terminal, one question at a time.
+#[derive(Clone, Default)]
+pub(crate) struct TerminalApprover {
+    console: Console,
+}
+
+impl TerminalApprover {
+    pub(crate) fn new(console: Console) -> Self {
+        Self { console }
+    }
+}
+
+impl Approver for TerminalApprover {
+    fn turn(&self) -> BoxFuture<'_, Option<Turn>> {
+        Box::pin(async {
+            match self.console.has_person() {
+                true => Some(Box::new(self.console.seat().await) as Turn),
+                false => None,
+            }
+        })
+    }
+
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Asked> {
+        Box::pin(async move {
+            // Without somebody who sees the question there is nobody to answer it.
+            if !self.console.has_person() {
+                return Asked::Nobody;
+            }
+            match decide(&self.console, request).await {
+                Ok(decision) => Asked::Decided { decision, by: TERMINAL.to_owned() },
+                Err(_) => Asked::Nobody,
+            }
+        })
+    }
+}
+
+/// Shows a call and reads what becomes of it; whoever calls has the console's seat.
+pub(crate) async fn decide(console: &Console, request: &ApprovalRequest) -> io::Result<Decision> {
+    let mut desk = console.take()?;
+    let card = card(request, desk.paint(), false);
+    desk.write(&card)?;
+    let decision = ask(&mut desk, request).await?;
+    desk.finish();
+    Ok(decision)
+}
+
+async fn ask(desk: &mut Desk, request: &ApprovalRequest) -> io::Result<Decision> {
+    desk.write(MENU)?;
+    loop {
+        let Key::Char(c) = desk.key().await? else { continue };
+        let c = c.to_ascii_lowercase();
+        let word = match c {
+            'y' => "yes, once",
+            'r' => "yes, for this run",
+            'n' => "no",
+            's' => "skipped",
+            'e' => "edit",
+            'v' => "view",
+            _ => continue,
+        };
+        desk.write(&format!("{word}\n"))?;
+        match c {
+            'y' => return Ok(Decision::Approve { scope: GrantScope::Once }),
+            'r' => return Ok(Decision::Approve { scope: GrantScope::Run }),
+            's' => return Ok(Decision::Skip),
+            'n' => {
+                let note = desk.line("Why? (for the model, may be empty): ", String::new(), None);
+                let note = note.await?.map(|note| note.trim().to_owned());
+                return Ok(Decision::Deny { note: note.filter(|note| !note.is_empty()) });
+            }
+            'e' => {
+                if let Some(args) = edited(desk, &request.args).await? {
+                    return Ok(Decision::Edit { args });
+                }
+            }
+            _ => {
+                let card = card(request, desk.paint(), true);
+                desk.write(&card)?;
+            }
+        }
+        desk.write(MENU)?;
+    }
+}
+
+/// The arguments as the person wants them; `None` = as they were.
+async fn edited(desk: &mut Desk, args: &Value) -> io::Result<Option<Value>> {
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
+    let text = match editor.filter(|editor| !editor.trim().is_empty()) {
+        Some(editor) => in_editor(desk, &editor, args).await,
+        None => {
+            let first = desk.skip_enter().await;
+            Ok(desk.line("New arguments as JSON: ", String::new(), first).await?)
+        }
+    };
+    let text = match text {
+        Ok(text) => text.filter(|text| !text.trim().is_empty()),
+        Err(error) => {
+            desk.write(&format!("The editor does not work: {error}\n"))?;
+            None
+        }
+    };
+    let Some(text) = text else { return Ok(None) };
+    match serde_json::from_str::<Value>(&text) {
+        Ok(new) if new == *args => {
+            desk.write("The arguments are unchanged.\n")?;
+            Ok(None)
+        }
+        Ok(new) => Ok(Some(new)),
+        Err(error) => {
+            desk.write(&format!("That is no JSON: {error}\n"))?;
+            Ok(None)
+        }
+    }
+}
+
+/// The text that the person leaves in an editor. The file is readable for nobody else, and gone afterwards.
+async fn in_editor(desk: &mut Desk, editor: &str, args: &Value) -> io::Result<Option<String>> {
+    let name = format!("toolcrib-arguments-{}.json", toolcrib_app::core::CallId::fresh());
+    let path = std::env::temp_dir().join(name);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let gone = Gone(&path);
+    writeln!(file, "{args:#}")?;
+    drop(file);
+    // As git does: an editor may be a command with options.
+    let mut command = tokio::process::Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&path).kill_on_drop(true);
+    let status = desk.lend(async move { command.status().await }).await?;
+    if !status.success() {
+        return Err(io::Error::other(format!("it ended with {status}")));
+    }
+    let text = fs::read_to_string(&path)?;
+    drop(gone);
+    Ok(Some(text))
+}
+
+/// A file that does not stay.
+struct Gone<'a>(&'a Path);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.0);
+    }
+}

@@ -1,0 +1,103 @@
+//! The card of a call that needs approval: everything that the decision is about, nothing shortened, nothing that could move the cursor.
+
+use serde_json::{Value, json};
+use toolcrib_app::core::{ApprovalRequest, Risk};
+
+use super::clean::{one_line, visible};
+use super::paint::{Paint, Style};
+use super::preview::preview;
+
+/// The card; where a preview shows an argument, `full` shows it as JSON too.
+pub(super) fn card(request: &ApprovalRequest, paint: Paint, full: bool) -> String {
+    let (risk, style) = match request.risk {
+        Risk::Safe => ("safe", Style::GREEN),
+        Risk::High => ("HIGH", Style::YELLOW),
+        Risk::Critical => ("CRITICAL", Style { bold: true, ..Style::RED }),
+    };
+    let agent = match request.context.agent.as_str() {
+        "" => String::new(),
+        agent => format!("{} asks to run ", one_line(agent)),
+    };
+    let mut card = format!(
+        "\n{} {agent}{}: {}\n  risk: {}\n",
+        paint.with(Style { bold: true, ..Style::YELLOW }, "?"),
+        paint.bold(&one_line(request.tool.as_str())),
+        one_line(&request.summary),
+        paint.with(style, risk),
+    );
+    let reasons: Vec<&str> = request.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    card += &format!("  why asked: {}\n", one_line(&reasons.join("; ")));
+    if let Some(end) = request.expires_at {
+        let seconds = end.saturating_sub(request.requested_at) / 1000;
+        card += &format!("  waits {seconds} s for an answer\n");
+    }
+    let preview = preview(request.tool.as_str(), &request.args, &request.context.workspace, paint);
+    let hidden = preview.as_ref().filter(|_| !full).map_or(&[][..], |preview| preview.shows);
+    card += &arguments(&request.args, hidden);
+    if let Some(preview) = preview.filter(|_| !full) {
+        card += &preview.text;
+    }
+    card
+}
+
+fn arguments(args: &Value, hidden: &[&str]) -> String {
+    let mut args = args.clone();
+    if let Some(object) = args.as_object_mut() {
+        for name in hidden {
+            if let Some(value) = object.get_mut(*name) {
+                *value = json!("(below; [v] shows it here)");
+            }
+        }
+    }
+    let text = format!("{args:#}").replace('\n', "\n  ");
+    format!("  arguments: {}\n", visible(&text))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use toolcrib_app::core::{ApprovalId, CallId, Context, Effect, Origin, Reach, ToolName};
+
+    pub(in crate::terminal) fn request(tool: &str, args: Value) -> ApprovalRequest {
+        ApprovalRequest {
+            id: ApprovalId::fresh(),
+            call: CallId::fresh(),
+            run: None,
+            tool: ToolName::local(tool).unwrap(),
+            operation: tool.into(),
+            args,
+            risk: Risk::High,
+            effect: Effect::Destructive,
+            reach: Reach::default(),
+            summary: "delete \u{202e}txt.exe\nrisk: safe".into(),
+            reasons: vec![],
+            origin: Origin::Cli,
+            context: Context { agent: "Helper".to_owned(), ..Context::default() },
+            definition_hash: String::new(),
+            binding: String::new(),
+            requested_at: 1_000,
+            expires_at: Some(61_000),
+        }
+    }
+
+    #[test]
+    fn a_card_shows_all_arguments_and_nothing_that_moves_the_cursor() {
+        let long = "x".repeat(5000);
+        let request = request("delete_file", json!({"path": format!("{long}\u{1b}[2K")}));
+        let card = card(&request, Paint { colour: false }, false);
+        assert!(card.contains(&long) && card.contains("HIGH") && card.contains("60 s"));
+        assert!(card.contains("Helper asks to run delete_file"), "{card}");
+        assert!(!card.contains('\u{1b}') && !card.contains('\u{202e}'), "{card:?}");
+        let begins = |word: &str| card.lines().filter(|l| l.trim_start().starts_with(word)).count();
+        assert_eq!(begins("risk:"), 1, "a summary must not write lines of the card: {card}");
+    }
+
+    #[test]
+    fn what_a_preview_shows_is_in_the_arguments_on_demand() {
+        let request = request("write_file", json!({"path": "new.txt", "content": "one\ntwo\n"}));
+        let short = card(&request, Paint { colour: false }, false);
+        assert!(short.contains("+one\n+two\n") && !short.contains(r"one\ntwo"), "{short}");
+        let full = card(&request, Paint { colour: false }, true);
+        assert!(full.contains(r#""content": "one\ntwo\n""#) && !full.contains("+one"), "{full}");
+    }
+}

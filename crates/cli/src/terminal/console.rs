@@ -1,0 +1,418 @@
+//! The terminal as one place: finished text above, what still moves below it, and one card at a time in front of both.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::clean::one_line;
+use super::keyboard::{Keyboard, Keys};
+use super::keys::Key;
+use super::paint::{Paint, is_dumb};
+use super::wrap;
+
+/// Somebody who typed this short a time ago is still typing: the next keys are not meant for a card that comes up.
+const TYPING: Duration = Duration::from_millis(1000);
+/// Silence that ends typing.
+const SILENCE: Duration = Duration::from_millis(400);
+/// Size of a terminal that does not tell.
+const SIZE: (usize, usize) = (80, 24);
+
+/// The terminal of this process. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Console {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    screen: Mutex<Screen>,
+    keyboard: Keyboard,
+    seat: Arc<tokio::sync::Mutex<()>>,
+    typed: Mutex<Option<Instant>>,
+    paint: Paint,
+}
+
+/// What stands on the terminal.
+struct Screen {
+    out: Out,
+    /// Rows below the finished text that are drawn again and again.
+    live: Vec<String>,
+    /// How many of them are on the terminal now.
+    drawn: usize,
+    /// Whether a card is shown; what comes meanwhile waits.
+    is_held: bool,
+    waiting: String,
+}
+
+/// Where text goes.
+enum Out {
+    /// A chat: everything goes to the terminal that standard output is.
+    Chat(Box<dyn Write + Send>),
+    /// Other commands: remarks to standard error, cards to the terminal itself.
+    Command,
+}
+
+impl Default for Console {
+    fn default() -> Self {
+        Self::new(Out::Command, Paint { colour: io::stderr().is_terminal() && Paint::of_env().colour })
+    }
+}
+
+impl Console {
+    /// The terminal of a chat.
+    pub(crate) fn chat() -> Self {
+        Self::new(Out::Chat(Box::new(io::stdout())), Paint::of_env())
+    }
+
+    fn new(out: Out, paint: Paint) -> Self {
+        let screen =
+            Screen { out, live: Vec::new(), drawn: 0, is_held: false, waiting: String::new() };
+        Self {
+            inner: Arc::new(Inner {
+                screen: Mutex::new(screen),
+                keyboard: Keyboard::default(),
+                seat: Arc::default(),
+                typed: Mutex::default(),
+                paint,
+            }),
+        }
+    }
+
+    pub(crate) fn paint(&self) -> Paint {
+        self.inner.paint
+    }
+
+    fn screen(&self) -> MutexGuard<'_, Screen> {
+        self.inner.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether somebody would see a card and could answer it.
+    pub(crate) fn has_person(&self) -> bool {
+        matches!(self.screen().out, Out::Chat(_)) || io::stderr().is_terminal()
+    }
+
+    /// Prints finished lines.
+    pub(crate) fn print(&self, text: &str) {
+        let mut screen = self.screen();
+        if screen.is_held {
+            screen.waiting.push_str(text);
+        } else {
+            screen.finished(text);
+        }
+    }
+
+    /// Prints one finished line.
+    pub(crate) fn line(&self, text: &str) {
+        self.print(&format!("{text}\n"));
+    }
+
+    /// What moves below the finished text from now on.
+    pub(crate) fn live(&self, rows: Vec<String>) {
+        let mut screen = self.screen();
+        if screen.live == rows && (screen.drawn > 0 || rows.is_empty()) {
+            return;
+        }
+        screen.live = rows;
+        if !screen.is_held {
+            screen.finished("");
+        }
+    }
+
+    /// Listens to keys that are typed while something runs.
+    pub(crate) fn listen(&self) -> io::Result<Keys> {
+        self.inner.keyboard.listen()
+    }
+
+    /// Somebody typed just now.
+    pub(crate) fn typed(&self) {
+        *self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Waits until no other card is shown.
+    pub(crate) async fn seat(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.inner.seat).lock_owned().await
+    }
+
+    /// Takes the terminal for a card; whoever calls has the [seat](Self::seat).
+    pub(crate) fn take(&self) -> io::Result<Desk> {
+        let keys = self.inner.keyboard.listen()?;
+        let mut screen = self.screen();
+        let out: Box<dyn Write + Send> = match &screen.out {
+            Out::Chat(_) => Box::new(io::stdout()),
+            Out::Command => Box::new(File::options().write(true).open("/dev/tty")?),
+        };
+        screen.erase();
+        screen.is_held = true;
+        drop(screen);
+        let typed = self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_typing = typed.is_some_and(|at| at.elapsed() < TYPING);
+        Ok(Desk { console: self.clone(), keys, out, is_typing, is_answered: false })
+    }
+}
+
+/// Columns and rows of the terminal.
+pub(crate) fn size() -> (usize, usize) {
+    let told = rustix::termios::tcgetwinsize(io::stdout());
+    let told = told.or_else(|_| rustix::termios::tcgetwinsize(io::stderr())).ok();
+    let told = told.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    told.map_or(SIZE, |size| (size.ws_col.into(), size.ws_row.into()))
+}
+
+impl Screen {
+    fn write(&mut self, text: &str) {
+        // A terminal that is gone stops nothing.
+        let _ = match &mut self.out {
+            Out::Chat(out) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+            Out::Command => io::stderr().write_all(text.as_bytes()),
+        };
+    }
+
+    /// Writes finished lines above the live rows, in one go, so that nothing flickers.
+    fn finished(&mut self, text: &str) {
+        let mut all = self.erasure();
+        all.push_str(text);
+        if matches!(self.out, Out::Chat(_)) && !is_dumb() {
+            let (columns, rows) = size();
+            // What is taller than the terminal would scroll, and could not be erased again.
+            let from = self.live.len().saturating_sub(rows.saturating_sub(1));
+            let live = self.live.get(from..).unwrap_or_default();
+            self.drawn = live.len();
+            for row in live {
+                all.push_str(&clip(row, columns.saturating_sub(1)));
+                all.push('\n');
+            }
+        }
+        if !all.is_empty() {
+            self.write(&all);
+        }
+    }
+
+    fn erase(&mut self) {
+        let erasure = self.erasure();
+        if !erasure.is_empty() {
+            self.write(&erasure);
+        }
+    }
+
+    /// What takes the live rows off the terminal; the cursor stands below them.
+    fn erasure(&mut self) -> String {
+        match std::mem::take(&mut self.drawn) {
+            0 => String::new(),
+            rows => format!("\u{1b}[{rows}A\r\u{1b}[J"),
+        }
+    }
+}
+
+/// The row as far as it fits; styles inside it count for nothing and are ended.
+fn clip(row: &str, columns: usize) -> String {
+    let mut clipped = String::new();
+    let (mut used, mut rest) = (0, row);
+    while let Some(c) = rest.chars().next() {
+        let length = match rest.strip_prefix("\u{1b}[") {
+            Some(codes) => codes.find('m').map_or(rest.len(), |at| at + 3),
+            None => {
+                used += wrap::width(rest.get(..c.len_utf8()).unwrap_or_default());
+                if used > columns {
+                    clipped.push_str("\u{1b}[0m");
+                    break;
+                }
+                c.len_utf8()
+            }
+        };
+        let (head, tail) = rest.split_at(length);
+        clipped.push_str(head);
+        rest = tail;
+    }
+    clipped
+}
+
+/// The terminal in the hands of one card. Dropping it gives the terminal back, whatever it was doing.
+pub(crate) struct Desk {
+    console: Console,
+    keys: Keys,
+    out: Box<dyn Write + Send>,
+    is_typing: bool,
+    is_answered: bool,
+}
+
+impl Desk {
+    /// The card has its answer.
+    pub(crate) fn finish(mut self) {
+        self.is_answered = true;
+    }
+
+    pub(crate) fn paint(&self) -> Paint {
+        self.console.paint()
+    }
+
+    pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// The next key.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) async fn key(&mut self) -> io::Result<Key> {
+        // Words that somebody was typing are no decision.
+        while std::mem::take(&mut self.is_typing) {
+            let key = tokio::time::timeout(SILENCE, self.keys.next()).await;
+            self.is_typing = matches!(key, Ok(Some(_)));
+        }
+        self.keys.next().await.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Leaves an Enter out that follows a decision at once, as whoever is used to it types.
+    pub(crate) async fn skip_enter(&mut self) -> Option<Key> {
+        let soon = Duration::from_millis(30);
+        let key = tokio::time::timeout(soon, self.keys.next()).await.ok().flatten();
+        key.filter(|key| *key != Key::Enter)
+    }
+
+    /// One line of text; `None` = Escape or Ctrl-D.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) async fn line(&mut self, prompt: &str, mut text: String, mut first: Option<Key>) -> io::Result<Option<String>> {
+        loop {
+            let (columns, _) = size();
+            let room = columns.saturating_sub(wrap::width(prompt) + 1).max(8);
+            let shown = one_line(&text);
+            self.write(&format!("\r\u{1b}[K{prompt}{}", wrap::tail(&shown, room)))?;
+            let key = match first.take() {
+                Some(key) => key,
+                None => self.key().await?,
+            };
+            if let Key::Escape | Key::End = key {
+                self.write("\n")?;
+                return Ok(None);
+            }
+            if key == Key::Enter {
+                self.write("\n")?;
+                return Ok(Some(text));
+            }
+            edit(&mut text, key);
+        }
+    }
+
+    /// Gives the whole terminal to another program until this returns.
+    pub(crate) async fn lend<T>(&self, work: impl Future<Output = T>) -> T {
+        self.keys.lend(work).await
+    }
+}
+
+/// Types a key at the end of a text.
+pub(crate) fn edit(text: &mut String, key: Key) {
+    match key {
+        Key::Char(c) => text.push(c),
+        Key::Backspace => {
+            text.pop();
+        }
+        Key::KillLine => text.clear(),
+        Key::KillWord => {
+            let words = text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+            text.truncate(words);
+        }
+        Key::Enter | Key::Escape | Key::Interrupt | Key::End => {}
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            let words = self.paint().dim("(not asked any more)");
+            let _ = self.write(&format!("\r\u{1b}[K{words}\n"));
+        }
+        let mut screen = self.console.screen();
+        screen.is_held = false;
+        let waiting = std::mem::take(&mut screen.waiting);
+        screen.finished(&waiting);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_clipped_without_counting_styles() {
+        assert_eq!(clip("\u{1b}[1mab\u{1b}[0mcd", 3), "\u{1b}[1mab\u{1b}[0mc\u{1b}[0m");
+        assert_eq!(clip("abc", 3), "abc");
+    }
+
+    #[test]
+    fn a_line_is_typed_and_taken_back() {
+        let mut text = String::from("one two");
+        edit(&mut text, Key::KillWord);
+        assert_eq!(text, "one ");
+        edit(&mut text, Key::Char('x'));
+        edit(&mut text, Key::Backspace);
+        edit(&mut text, Key::Backspace);
+        assert_eq!(text, "one");
+        edit(&mut text, Key::KillLine);
+        assert_eq!(text, "");
+    }
+
+    /// What a terminal of 80 columns shows after these bytes, without its styles.
+    fn shown(bytes: &[u8]) -> String {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let mut lines: Vec<String> = vec![String::new()];
+        let mut rest = text.as_str();
+        while let Some(c) = rest.chars().next() {
+            if let Some(codes) = rest.strip_prefix("\u{1b}[") {
+                let end = codes.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+                if &codes[end..=end] == "A" {
+                    lines.truncate(lines.len() - codes[..end].parse::<usize>().unwrap());
+                    lines.last_mut().unwrap().clear();
+                }
+                rest = &codes[end + 1..];
+                continue;
+            }
+            match c {
+                '\n' => lines.push(String::new()),
+                '\r' => lines.last_mut().unwrap().clear(),
+                c => lines.last_mut().unwrap().push(c),
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+        lines.join("\n")
+    }
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn finished_text_goes_above_what_moves() {
+        let paper = Paper::default();
+        let console = Console::new(Out::Chat(Box::new(paper.clone())), Paint { colour: false });
+        console.line("one");
+        console.live(vec!["Working… 1 s".to_owned()]);
+        console.live(vec!["Working… 2 s".to_owned(), "› typed".to_owned()]);
+        console.line("two");
+        console.screen().is_held = true;
+        console.line("three");
+        console.screen().is_held = false;
+        console.screen().waiting.clear();
+        console.live(Vec::new());
+        let bytes = paper.0.lock().unwrap().clone();
+        if is_dumb() {
+            assert_eq!(shown(&bytes), "one\ntwo\n");
+        } else {
+            assert_eq!(shown(&bytes), "one\ntwo\n");
+            assert!(String::from_utf8(bytes).unwrap().contains("Working… 2 s"));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Reads keys while somebody listens, and only then: the newest listener gets them. A listener that is dropped has left the terminal; nothing
+//! keeps waiting in a blocking read.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::keys::{Decoder, Key};
+
+/// How long the rest of an escape sequence may take: those of terminals come at once.
+const SEQUENCE_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// The keyboard of this process. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Keyboard {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    listeners: Vec<(u64, UnboundedSender<Key>)>,
+    next: u64,
+    reader: Option<Reader>,
+}
+
+/// The thread that reads.
+struct Reader {
+    /// Closed to end it.
+    wake: OwnedFd,
+    thread: JoinHandle<()>,
+}
+
+/// Keys for one listener.
+pub(crate) struct Keys {
+    id: u64,
+    keyboard: Keyboard,
+    received: UnboundedReceiver<Key>,
+}
+
+impl Keys {
+    /// The next key; `None` = the terminal is gone.
+    pub(crate) async fn next(&mut self) -> Option<Key> {
+        self.received.recv().await
+    }
+
+    /// Gives the terminal to somebody else, such as an editor, until this returns.
+    pub(crate) async fn lend<T>(&self, work: impl Future<Output = T>) -> T {
+        self.keyboard.stop();
+        let result = work.await;
+        // A terminal that is gone by now ends the listening at the next key.
+        let _ = self.keyboard.lock().start(&self.keyboard);
+        result
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        let mut state = self.keyboard.lock();
+        state.listeners.retain(|(id, _)| *id != self.id);
+        let is_last = state.listeners.is_empty();
+        drop(state);
+        if is_last {
+            self.keyboard.stop();
+        }
+    }
+}
+
+impl Keyboard {
+    /// Listens, in place of whoever listens now, until the keys are dropped.
+    pub(crate) fn listen(&self) -> io::Result<Keys> {
+        let mut state = self.lock();
+        state.start(self)?;
+        let (sender, received) = unbounded_channel();
+        let id = state.next;
+        state.next += 1;
+        state.listeners.push((id, sender));
+        Ok(Keys { id, keyboard: self.clone(), received })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the reading and waits for its end, so that not one key is taken from whoever reads next.
+    fn stop(&self) {
+        let reader = self.lock().reader.take();
+        if let Some(Reader { wake, thread }) = reader {
+            drop(wake);
+            let _ = thread.join();
+        }
+    }
+
+    fn deliver(&self, key: Key) {
+        if let Some((_, sender)) = self.lock().listeners.last() {
+            let _ = sender.send(key);
+        }
+    }
+
+    /// Keys end: every listener is told.
+    fn close(&self) {
+        self.lock().listeners.clear();
+    }
+}
+
+impl State {
+    fn start(&mut self, keyboard: &Keyboard) -> io::Result<()> {
+        if self.reader.is_some() {
+            return Ok(());
+        }
+        let tty = device()?;
+        let raw = Raw::enter(&tty)?;
+        let (ended, wake) = rustix::pipe::pipe()?;
+        let keyboard = keyboard.clone();
+        let thread = thread::Builder::new().name("keyboard".to_owned()).spawn(move || {
+            if read(&tty, &ended, &keyboard).is_err() {
+                keyboard.close();
+            }
+            drop(raw);
+        })?;
+        self.reader = Some(Reader { wake, thread });
+        Ok(())
+    }
+}
+
+/// Where keys come from: standard input where it is the terminal, else the terminal of this session. (`poll` knows no `/dev/tty` on macOS.)
+fn device() -> io::Result<File> {
+    if io::stdin().is_terminal() {
+        return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    }
+    File::open("/dev/tty")
+}
+
+/// Reads until the other end of `ended` is closed.
+fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
+    let mut decoder = Decoder::default();
+    let mut bytes = [0; 1024];
+    loop {
+        let mut both = [
+            PollFd::new(tty, PollFlags::IN),
+            PollFd::new(ended, PollFlags::IN),
+        ];
+        let patience = decoder.is_waiting().then_some(&SEQUENCE_TIME);
+        let ready = match poll(&mut both, patience) {
+            Err(rustix::io::Errno::INTR) => continue,
+            ready => ready?,
+        };
+        let [keys, end] = both.map(|fd| fd.revents());
+        if !end.is_empty() {
+            return Ok(());
+        }
+        if ready == 0 {
+            decoder.pause().into_iter().for_each(|key| keyboard.deliver(key));
+            continue;
+        }
+        if !keys.is_empty() {
+            let read = match rustix::io::read(tty, &mut bytes) {
+                Err(rustix::io::Errno::INTR) => continue,
+                read => read?,
+            };
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            for key in decoder.feed(bytes.get(..read).unwrap_or_default()) {
+                match key {
+                    Key::Interrupt => interrupt(tty)?,
+                    key => keyboard.deliver(key),
+                }
+            }
+        }
+    }
+}
+
+/// Ctrl-C is the signal that it always is; whoever does not handle it dies with the terminal as it was.
+fn interrupt(tty: &File) -> io::Result<()> {
+    restore();
+    kill_process(getpid(), Signal::INT)?;
+    Raw::again(tty)
+}
+
+/// How the terminal was before somebody listened.
+static BEFORE: Mutex<Before> = Mutex::new(Before { modes: None, is_leaving: false });
+
+struct Before {
+    modes: Option<(Arc<File>, Termios)>,
+    /// Set when the process ends: the terminal stays as it is from then on.
+    is_leaving: bool,
+}
+
+fn before() -> MutexGuard<'static, Before> {
+    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Puts the terminal back to how it was.
+fn restore() {
+    if let Some((tty, modes)) = &before().modes {
+        let _ = tcsetattr(&**tty, OptionalActions::Now, modes);
+    }
+}
+
+/// The same for a process that is about to end.
+pub(crate) fn leave() {
+    before().is_leaving = true;
+    restore();
+}
+
+/// The terminal gives keys one by one, and shows none.
+struct Raw;
+
+impl Raw {
+    fn enter(tty: &File) -> io::Result<Self> {
+        let modes = tcgetattr(tty)?;
+        before().modes = Some((Arc::new(tty.try_clone()?), modes));
+        Self::again(tty)?;
+        Ok(Self)
+    }
+
+    fn again(tty: &File) -> io::Result<()> {
+        let before = before();
+        let Some((_, modes)) = before.modes.as_ref().filter(|_| !before.is_leaving) else {
+            return Ok(());
+        };
+        let mut modes = modes.clone();
+        modes.local_modes -=
+            LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+        Ok(tcsetattr(tty, OptionalActions::Now, &modes)?)
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        restore();
+        before().modes = None;
+    }
+}

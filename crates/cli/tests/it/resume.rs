@@ -1,0 +1,186 @@
+//! `toolcrib resume`: a run that waits for a person goes on in another process.
+
+use serde_json::{Value, json};
+
+use crate::support::{self, TestEnv, end, of_type};
+
+/// A call that needs approval beside one that does not, then whatever `then` says.
+fn asks(then: &str) -> String {
+    format!(
+        r#"
+  - calls:
+      - {{tool: delete_file, args: {{path: notes.md}}}}
+      - {{tool: get_current_time, args: {{}}}}
+{then}"#
+    )
+}
+
+const DELETED: &str = r#"
+  - expect: {results: [{tool: delete_file, outcome: succeeded}, {tool: get_current_time, outcome: succeeded}]}
+    say: Gone.
+"#;
+
+const QUESTION: &str = r#"
+  - calls: [{tool: ask_user, args: {question: Which list?, options: [old, new]}}]
+"#;
+
+/// Starts a run that has to wait; its id.
+#[track_caller]
+fn pause(env: &TestEnv, turns: &str) -> String {
+    let events = support::lines(&env.play(turns, &["--json", "--on-ask", "fail"]).code(6).stdout);
+    let paused = of_type(&events, "run-paused");
+    assert_eq!(paused.len(), 1, "{events:?}");
+    paused[0]["run"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn approve_lets_the_call_run() {
+    let env = TestEnv::new();
+    let run = pause(&env, &asks(DELETED));
+    assert!(env.read("notes.md").is_some(), "nothing ran before the decision");
+    let ended = env.run(&["resume", &run, "--approve"]).code(0);
+    assert_eq!(ended.stdout, "Gone.\n");
+    ended.says(&["delete_file … done"]);
+    assert!(env.read("notes.md").is_none());
+}
+
+#[test]
+fn deny_tells_the_model_why() {
+    for (args, then) in [
+        (
+            &["--deny", "I still need it"][..],
+            "{tool: delete_file, outcome: denied, contains: I still need it}",
+        ),
+        (&["--deny"], "{tool: delete_file, outcome: denied}"),
+        (&["--skip"], "{tool: delete_file, outcome: denied}"),
+    ] {
+        let env = TestEnv::new();
+        let then = format!(
+            "\n  - expect: {{results: [{then}, {{tool: get_current_time}}]}}\n    say: Kept.\n"
+        );
+        let run = pause(&env, &asks(&then));
+        let ended = env.run(&[&["resume", &run], args].concat());
+        assert_eq!(ended.stdout, "Kept.\n", "{args:?}: {ended:#?}");
+        assert!(env.read("notes.md").is_some());
+    }
+}
+
+#[test]
+fn edited_arguments_are_those_that_run() {
+    let env = TestEnv::new();
+    env.write("other.md", "x");
+    let run = pause(&env, &asks(DELETED));
+    env.run(&["resume", &run, "--args", "{\"path\": "]).code(2).says(&["--args is no JSON"]);
+    let ended = env.run(&["resume", &run, "--args", "{\"path\": \"other.md\"}"]).code(0);
+    assert_eq!(ended.stdout, "Gone.\n");
+    assert_eq!((env.read("other.md"), env.read("notes.md").is_some()), (None, true));
+}
+
+#[test]
+fn an_answer_goes_to_the_model() {
+    let then = |words: &str| format!("{QUESTION}\n  - expect: {{{words}}}\n    say: Thanks.\n");
+    for (args, expect) in [
+        (&["--answer", "new"][..], "last_user_contains: '[Answer to: Which list?] new'"),
+        (&["--answer", "both"], "results: [{tool: ask_user, contains: '\"was_freeform\":true'}]"),
+        (&["--skip"], "results: [{tool: ask_user, outcome: succeeded, contains: skipped}]"),
+    ] {
+        let env = TestEnv::new();
+        let run = pause(&env, &then(expect));
+        let ended = env.run(&[&["resume", &run], args].concat()).code(0);
+        assert_eq!(ended.stdout, "Thanks.\n");
+    }
+}
+
+#[test]
+fn the_list_shows_what_waits() {
+    let env = TestEnv::new();
+    let ended = env.run(&["resume", "--list"]).code(0).says(&["no run waits for anybody"]);
+    assert_eq!(ended.stdout, "");
+    assert_eq!(env.run(&["resume", "--list", "--json"]).code(0).stdout, "[]\n");
+    env.run(&["resume"]).code(4).says(&["no run waits for anybody"]);
+    let first = pause(&env, &asks(DELETED));
+    let second = pause(&env, QUESTION);
+    let text = env.run(&["resume", "--list"]).code(0).stdout;
+    for part in [
+        format!("{first}  delete_file needs approval: delete notes.md"),
+        format!("{second}  the model asks: Which list?"),
+    ] {
+        assert!(text.contains(&part), "{part} is not in {text}");
+    }
+    let rows = support::json(&env.run(&["resume", "--list", "--json"]).code(0).stdout);
+    let row = rows.as_array().unwrap().iter().find(|row| row["run"] == second.as_str()).unwrap();
+    assert_eq!(row["agent"], "general-assistant");
+    assert_eq!(row["waiting"][0]["what"]["waits_for"], "answer", "{row}");
+    // Which of the two is meant has to be said.
+    env.run(&["resume", "--approve"]).code(2).says(&["2 runs wait", "resume --list"]);
+}
+
+#[test]
+fn a_run_is_taken_up_once() {
+    let env = TestEnv::new();
+    let run = pause(&env, &asks(DELETED));
+    env.run(&["resume", &run, "--approve"]).code(0);
+    let ended = env.run(&["resume", &run, "--approve"]).code(2);
+    ended.says(&[&run, "does not wait for anybody"]);
+    env.run(&["resume", "run_00000000000000000000000000000000"]).code(4).says(&["there is no run"]);
+    env.run(&["resume", "nonsense"]).code(2);
+}
+
+#[test]
+fn without_a_decision_it_goes_on_waiting() {
+    let env = TestEnv::new();
+    let run = pause(&env, &asks(DELETED));
+    env.run(&["resume", &run]).code(6).says(&["delete_file needs approval"]);
+    // An answer is no decision about a call.
+    env.run(&["resume", &run, "--answer", "yes"]).code(6).says(&["delete_file needs approval"]);
+    assert!(env.read("notes.md").is_some());
+    env.run(&["resume", &run, "--approve"]).code(0);
+}
+
+/// The surroundings of the run are those that it was started in, wherever the second process runs.
+#[test]
+fn another_current_folder_changes_nothing() {
+    let env = TestEnv::new();
+    std::fs::write(env.outside().join("notes.md"), "of somebody else\n").unwrap();
+    env.write("script.yaml", format!("version: 1\nturns:{}", asks(DELETED)));
+    let args = ["run", "--model", "scripted:script.yaml", "--on-ask", "fail", "Do it"];
+    env.run(&args).code(6);
+    let mut command = env.command(&["resume", "--approve"]);
+    command.current_dir(env.outside());
+    assert_eq!(end(command, b"").code(0).stdout, "Gone.\n");
+    assert!(env.read("notes.md").is_none());
+    assert!(env.outside().join("notes.md").exists());
+}
+
+#[test]
+fn a_resumed_run_says_so() {
+    let env = TestEnv::new();
+    let run = pause(&env, &asks(DELETED));
+    let ended = env.run(&["resume", &run, "--approve", "--json"]).code(0);
+    let events = support::lines(&ended.stdout);
+    assert_eq!((&events[0]["type"], &events[0]["resumed"]), (&json!("run-start"), &json!(true)));
+    assert_eq!(events[0]["run"], run.as_str());
+    let states: Vec<&Value> =
+        of_type(&events, "tool").iter().map(|event| &event["state"]).collect();
+    assert!(states.contains(&&json!("approval-responded")), "{states:?}");
+    assert!(states.contains(&&json!("output-available")), "{states:?}");
+    // What was counted before the pause is counted still.
+    assert_eq!(events.last().unwrap()["calls"], 2);
+}
+
+/// A question and an approval in one answer are both waited for, one after the other.
+#[test]
+fn everything_that_waits_is_decided_before_the_run_goes_on() {
+    let env = TestEnv::new();
+    let turns = r#"
+  - calls:
+      - {tool: delete_file, args: {path: notes.md}}
+      - {tool: ask_user, args: {question: Which list?}}
+  - expect: {results: [{tool: delete_file, outcome: succeeded}, {tool: ask_user, contains: answered}]}
+    say: Done.
+"#;
+    let run = pause(&env, turns);
+    env.run(&["resume", &run, "--approve"]).code(6).says(&["the model asks: Which list?"]);
+    assert!(env.read("notes.md").is_none());
+    assert_eq!(env.run(&["resume", &run, "--answer", "new"]).code(0).stdout, "Done.\n");
+}
