@@ -22,6 +22,8 @@ pub struct Settings {
     pub database: Option<PathBuf>,
     /// Folders of tools, each a source with its id.
     pub tool_folders: Vec<ToolFolder>,
+    /// Files and folders that no file tool may touch even inside a root, beside the state and the folders of tools: configuration and keys.
+    pub protected: Vec<PathBuf>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
 }
@@ -64,6 +66,7 @@ impl Settings {
             engine: EngineSettings::default(),
             database: None,
             tool_folders: Vec::new(),
+            protected: Vec::new(),
             locale: None,
         }
     }
@@ -81,6 +84,9 @@ pub enum SetupError {
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] toolcrib_store::OpenError),
+    /// A runner was made of a Toolcrib without the tools of the loop.
+    #[error("this Toolcrib was not built for agents; call `for_agents` on its builder")]
+    NotForAgents,
     /// A source of tools cannot be loaded.
     #[error("{}", .0.message)]
     Source(toolcrib_core::ToolError),

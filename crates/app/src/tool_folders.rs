@@ -51,6 +51,7 @@ fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
     let tools = settings.engine.tools.iter();
     let config = tools.map(|(tool, settings)| (tool.clone(), settings.config.clone())).collect();
     let source = FolderSource::new(folder.id.clone(), &folder.path).with_config(config);
+    let source = if folder.of_anybody { source.of_anybody() } else { source };
     match &settings.locale {
         Some(locale) => source.with_locale(locale.as_str()),
         None => source,

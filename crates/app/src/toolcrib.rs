@@ -3,17 +3,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use toolcrib_agent::ask_user;
+use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, ArtifactStore, Batch, Call, Catalog, Checkpoints, FactStore,
+    Answer, ApprovalStore, Approver, ArtifactStore, Batch, Call, Catalog, Checkpoints, Entry, FactStore,
     Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec,
     ViewRequest, canonical,
 };
+use toolcrib_core::entry::FixedSource;
 use toolcrib_engine::store::FileArtifacts;
 use toolcrib_engine::{Engine, EngineBuilder};
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
-use toolcrib_providers::{self as providers, Declarations, Format, Options};
+use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::settings::{Settings, SetupError};
@@ -27,6 +30,7 @@ pub struct Toolcrib {
     workspace: Option<Arc<Workspace>>,
     stores: Stores,
     folders: Arc<ToolFolders>,
+    library: Option<LibraryHandle>,
 }
 
 /// Builds a [`Toolcrib`].
@@ -35,6 +39,7 @@ pub struct Builder {
     engine: EngineBuilder,
     sources: Vec<Box<dyn Source>>,
     stores: Option<Stores>,
+    library: Option<LibraryHandle>,
 }
 
 impl Toolcrib {
@@ -42,7 +47,7 @@ impl Toolcrib {
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
         let engine = Engine::builder().settings(settings.engine.clone());
-        Builder { settings, engine, sources: Vec::new(), stores: None }
+        Builder { settings, engine, sources: Vec::new(), stores: None, library: None }
     }
 
     /// The engine: [`toolcrib_core::Invoker`] and switches.
@@ -92,6 +97,11 @@ impl Toolcrib {
     #[must_use]
     pub fn facts(&self) -> &Arc<dyn FactStore> {
         &self.stores.facts
+    }
+
+    /// The library that `load_skill` reads; `None` = it was not built for agents.
+    pub(crate) fn library(&self) -> Option<&LibraryHandle> {
+        self.library.as_ref()
     }
 
     /// Loads folders of tools again when they change, for a run at work.
@@ -191,6 +201,17 @@ impl Builder {
         self
     }
 
+    /// Adds the tools of the agent loop: asking people, loading skills, and what providers run themselves. A [`crate::runner::Runner`] needs
+    /// them.
+    #[must_use]
+    pub fn for_agents(mut self) -> Self {
+        let library = LibraryHandle::new(Library::default());
+        let skills = load_skill::handler(library.clone());
+        self.library = Some(library);
+        let tools = vec![Entry::Local(ask_user::handler()), Entry::Local(skills)];
+        self.source(FixedSource::new("agent", tools)).source(provider_tools::source())
+    }
+
     /// Puts it all together.
     ///
     /// # Errors
@@ -215,12 +236,19 @@ impl Builder {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
-        let folders = ToolFolders::new(&self.settings);
-        folders.load(engine.catalog()).await.map_err(SetupError::Source)?;
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
-        Ok(Toolcrib { engine, workspace, stores, folders: Arc::new(folders) })
+        // Folders come last: none of them can take the name of a tool of ours.
+        let folders = ToolFolders::new(&self.settings);
+        folders.load(engine.catalog()).await.map_err(SetupError::Source)?;
+        Ok(Toolcrib {
+            engine,
+            workspace,
+            stores,
+            folders: Arc::new(folders),
+            library: self.library,
+        })
     }
 }
 
@@ -230,10 +258,17 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     }
     let root = |error: &dyn std::fmt::Display| SetupError::Root(error.to_string());
     let roots = Roots::open(&settings.roots)
-        .and_then(|roots| roots.protect([&settings.state]))
+        .and_then(|roots| roots.protect(out_of_reach(settings)))
         .map_err(|error| root(&error))?;
     let journal = Journal::open(journal_folder(settings, &roots)).map_err(|error| root(&error))?;
     Ok(Some(Workspace::new(roots, journal)))
+}
+
+/// What a model must not change: what is remembered of it, what it is told, and the tools that it is given. A tool that a model wrote would
+/// otherwise run without anybody having looked at it.
+fn out_of_reach(settings: &Settings) -> impl Iterator<Item = &PathBuf> {
+    let folders = settings.tool_folders.iter().map(|folder| &folder.path);
+    [&settings.state].into_iter().chain(&settings.protected).chain(folders)
 }
 
 /// One journal per workspace: the folder is named by a hash of the real path of the first root.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use toolcrib_app::Preset;
-use toolcrib_app::core::{ConversationId, RunId};
+use toolcrib_app::core::{CallId, ConversationId, RunId};
 use toolcrib_app::net::AddressPolicy;
 use toolcrib_app::providers::Format;
 
@@ -250,6 +250,9 @@ pub(crate) struct Resume {
     /// Only list the runs that wait.
     #[arg(long)]
     pub(crate) list: bool,
+    /// The call that is meant, when several wait; `--list` shows them.
+    #[arg(long, value_name = "ID")]
+    pub(crate) call: Option<CallId>,
     /// Answer the model's question.
     #[arg(long, value_name = "TEXT", conflicts_with = "skip")]
     pub(crate) answer: Option<String>,

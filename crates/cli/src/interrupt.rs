@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one stops the run, the second one leaves.
+//! Ctrl-C, and the signal that ends services: the first one stops the run, the second one leaves.
 
 use toolcrib_app::agent::drive::Control;
 
@@ -9,7 +9,7 @@ const INTERRUPTED: i32 = 130;
 pub(crate) fn stops(control: &Control) {
     let control = control.clone();
     tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
+        while asked_to_stop().await {
             if control.is_stopped() {
                 crate::terminal::leave();
                 std::process::exit(INTERRUPTED);
@@ -17,4 +17,22 @@ pub(crate) fn stops(control: &Control) {
             control.stop();
         }
     });
+}
+
+/// Waits for either signal; `false` = none can be waited for here.
+#[cfg(unix)]
+async fn asked_to_stop() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        return tokio::signal::ctrl_c().await.is_ok();
+    };
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
+        terminated = terminated.recv() => terminated.is_some(),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_stop() -> bool {
+    tokio::signal::ctrl_c().await.is_ok()
 }

@@ -46,6 +46,15 @@ pub(crate) async fn look(world: &World) -> Result<Toolcrib, Failure> {
     with_roots(world, roots).await
 }
 
+/// The same with the tools of the agent loop, as agents see them.
+pub(crate) async fn look_as_agent(world: &World) -> Result<Toolcrib, Failure> {
+    let named = named_roots(world);
+    let root = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
+    let config = config::load(&Env::of_process())?;
+    let world = World { root, workspace: None, ..world.clone() };
+    Ok(Toolcrib::builder(settings(&world, &config)?).for_agents().build().await?)
+}
+
 /// The folders that were named, the workspace first.
 pub(crate) fn named_roots(world: &World) -> Vec<PathBuf> {
     world.workspace.iter().chain(&world.root).cloned().collect()
@@ -67,6 +76,10 @@ pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failu
     settings.engine.tools = config.tool_settings();
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
+    // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
+    settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
+    settings.protected.extend(config.key_files(&Env::of_process()));
+    settings.protected.retain(|path| !path.as_os_str().is_empty());
     Ok(settings)
 }
 
@@ -91,7 +104,8 @@ fn tool_folders(world: &World, config: &Config) -> Vec<ToolFolder> {
         let id = if at == 0 { "tools".to_owned() } else { format!("tools-{}", at + 1) };
         ToolFolder::new(id, path)
     });
-    own.into_iter().chain(workspace).chain(named).collect()
+    // The first that has a name keeps it: a workspace cannot take the place of what the person brought.
+    own.into_iter().chain(named).chain(workspace).collect()
 }
 
 /// Where agents, skills, kits and guides are looked for: the person's folders and the workspace's.

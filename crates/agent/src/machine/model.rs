@@ -14,8 +14,7 @@ use crate::context::Money;
 const EMPTY_ANSWERS: u32 = 2;
 
 impl Machine {
-    /// The model answered. `calls` are those of the turn, in its order, under canonical names; another number of them is cut or filled by
-    /// the turn's own names. Returns what the answer cost in all so far.
+    /// The model answered. `calls` are those of the turn, in its order, under canonical names.
     pub fn answered(
         &mut self,
         turn: Turn,

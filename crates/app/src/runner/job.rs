@@ -46,11 +46,8 @@ impl Runner {
         let library = self.library();
         let soul = agent.prompt.clone();
         let workspace = self.settings.workspace.clone();
-        let mut words =
+        let words =
             workspace.as_deref().and_then(|root| instructions::read(root, None).ok().flatten());
-        if let Some(words) = &mut words {
-            words.text = harmless(&words.text);
-        }
         let now = Zoned::now();
         Arc::new(move |view: &View, skills: &[ActiveSkill], model: &ModelInfo| {
             let bodies: Vec<(String, String)> = skills
@@ -58,7 +55,7 @@ impl Runner {
                 .filter(|active| active.in_prompt)
                 .filter_map(|active| {
                     let body = library.skill(&active.name).ok()?.body().ok()?;
-                    Some((active.name.clone(), harmless(&body.instructions)))
+                    Some((active.name.clone(), body.instructions))
                 })
                 .collect();
             let active: Vec<prompt::ActiveSkill<'_>> = bodies
@@ -67,7 +64,7 @@ impl Runner {
                 .collect();
             let tools: Vec<&str> =
                 view.tools.iter().map(|entry| entry.spec().name.as_str()).collect();
-            prompt::system(&Parts {
+            harmless(&prompt::system(&Parts {
                 soul: &soul,
                 tools: &tools,
                 guides: &library.guides,
@@ -81,12 +78,13 @@ impl Runner {
                     model: format!("{}/{}", model.provider, model.model),
                     workspace: workspace.as_ref().map(|path| path.display().to_string()),
                 },
-            })
+            }))
         })
     }
 }
 
-/// Files of a workspace, and skills of somebody else, may hold what a provider would take for its own control tokens.
+/// Agents, skills, kits, guides and files of a workspace may be anybody's: none of them may hold what a provider would take for its own
+/// control tokens.
 fn harmless(text: &str) -> String {
     toolcrib_engine::text::sanitize(text, "text/markdown").text.into_owned()
 }

@@ -9,20 +9,17 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolcrib_agent::context::{CompactionRules, Prices, Summary, Windows};
+use toolcrib_agent::context::{CompactionRules, Price, Prices, Summary, Windows};
 use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
 use toolcrib_agent::events::EventSink;
-use toolcrib_agent::ask_user;
-use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem, load_skill};
+use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem};
 use toolcrib_agent::machine::{ActiveSkill, Machine};
-use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Checkpoints, Clock, Context, Conversation, ConversationId, Entry, RunId, RunStatus, RunUsage,
+    Checkpoints, Clock, Context, Conversation, ConversationId, RunId, RunStatus, RunUsage,
     StoreError, StoredRun, SystemClock,
 };
 use toolcrib_providers::chat::{Message, UserMessage};
 use toolcrib_providers::model::Model;
-use toolcrib_providers::provider_tools;
 
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
@@ -129,20 +126,12 @@ pub enum RunnerError {
 }
 
 impl Runner {
-    /// A runner over this Toolcrib: adds the tools of the loop (`ask_user`, `load_skill`) and reads the library's folders.
+    /// A runner over a Toolcrib that was built [`for_agents`](crate::Builder::for_agents); reads the library's folders.
     ///
     /// # Errors
-    /// When a tool of the loop cannot be added.
-    pub async fn new(toolcrib: Toolcrib, settings: RunnerSettings) -> Result<Self, SetupError> {
-        let library = LibraryHandle::new(Library::default());
-        let tools = vec![
-            Entry::Local(ask_user::handler()),
-            Entry::Local(load_skill::handler(library.clone())),
-        ];
-        let source = FixedSource::new("agent", tools);
-        toolcrib.catalog().attach(&source).await.map_err(SetupError::Source)?;
-        let hosted = provider_tools::source();
-        toolcrib.catalog().attach(&hosted).await.map_err(SetupError::Source)?;
+    /// [`SetupError::NotForAgents`].
+    pub fn new(toolcrib: Toolcrib, settings: RunnerSettings) -> Result<Self, SetupError> {
+        let library = toolcrib.library().cloned().ok_or(SetupError::NotForAgents)?;
         let runner = Self {
             store: Arc::clone(toolcrib.runs()),
             toolcrib,
@@ -175,6 +164,12 @@ impl Runner {
         self.library.clone()
     }
 
+    /// The price of a model; `None` = nobody knows it.
+    #[must_use]
+    pub fn price(&self, provider: &str, model: &str) -> Option<Price> {
+        self.settings.prices.of(provider, model)
+    }
+
     /// Where conversations and runs are kept.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Checkpoints> {
@@ -204,7 +199,9 @@ impl Runner {
         self.drive(machine, job, on).await
     }
 
-    /// Takes up a run that waits: `start` says again what another process said at first, its message is not used.
+    /// Takes up a run that waits, or whose process has died: `start` says again what another process said at first, its message is not used.
+    /// Whoever calls has made sure that a `running` one is worked on by nobody; of its calls that were under way, those that may have
+    /// changed something end as unknown and are not repeated (DESIGN 4, Crash rule).
     ///
     /// # Errors
     /// [`RunnerError`] when there is no such run, it does not wait, or cannot be stored.
@@ -214,6 +211,17 @@ impl Runner {
         start: Start,
         on: &Surfaces,
     ) -> Result<Finished, RunnerError> {
+        // Read before it is taken: one that cannot be read stays as it waits, for a version that can.
+        let messages = self.store.messages(run.conversation, 0).await?;
+        let restored = toolcrib_agent::drive::restore(&run, messages);
+        let superseded = matches!(restored, Err(RestoreError::MovedOn(_)));
+        if !superseded && let Err(error) = restored {
+            return Err(error.into());
+        }
+        let was_left = run.status == RunStatus::Running;
+        if was_left {
+            self.store.put_run(StoredRun { status: RunStatus::Paused, ..run.clone() }).await?;
+        }
         let taken = self.store.take_run(run.id).await.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
             StoreError::Conflict(status) => RunnerError::NotPaused(format!(
@@ -222,11 +230,17 @@ impl Runner {
             )),
             error => RunnerError::Store(error),
         })?;
+        if superseded {
+            return Err(self.superseded(taken).await?);
+        }
         let messages = self.store.messages(taken.conversation, 0).await?;
-        let (machine, used, _) = match toolcrib_agent::drive::restore(&taken, messages) {
-            Err(RestoreError::MovedOn(_)) => return Err(self.superseded(taken).await?),
-            restored => restored?,
-        };
+        let (mut machine, used, _) = toolcrib_agent::drive::restore(&taken, messages)?;
+        if was_left {
+            let catalog = self.toolcrib.catalog().view(&Arc::default());
+            machine.recover(|tool| {
+                catalog.find(tool).is_some_and(|entry| entry.spec().effect.is_repeatable())
+            });
+        }
         let job = self.job(&start, used, Some(&taken));
         self.drive(machine, job, on).await
     }

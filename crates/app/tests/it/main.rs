@@ -6,6 +6,7 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod agent_loop;
 mod bodies;
 mod failure_classes;
 mod folder;

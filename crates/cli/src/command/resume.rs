@@ -7,7 +7,7 @@ use toolcrib_app::Stores;
 use toolcrib_app::agent::drive::Control;
 use toolcrib_app::agent::machine::{Pending, Said, Waits};
 use toolcrib_app::core::{
-    Decision, DecisionRecord, GrantScope, RunId, RunStatus, StoredRun,
+    CallId, Decision, DecisionRecord, GrantScope, RunId, RunStatus, StoredRun,
 };
 use toolcrib_app::runner::Surfaces;
 
@@ -34,9 +34,10 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
             Some(id) => stores.runs.run(id).await.map_err(store)?.ok_or_else(|| unknown(id))?,
             None => only(waiting)?,
         };
-        if run.status == RunStatus::Running {
+        if run.status == RunStatus::Running && is_worked_on(&run)? {
             return elsewhere(&stores, &run, &prepared, json).await;
         }
+        is_one(&prepared, pending(&run).iter().map(|wait| (wait.call, &wait.what)))?;
         go_on(command, run, prepared, json).await
     })
 }
@@ -51,7 +52,7 @@ fn unknown(id: RunId) -> Failure {
 
 fn prepared(command: &Resume) -> Result<Prepared, Failure> {
     let person = TerminalPerson(Console::default());
-    let mut prepared = Prepared { person, said: None, decision: None };
+    let mut prepared = Prepared { person, call: command.call, said: None, decision: None };
     if let Some(text) = &command.answer {
         prepared.said = Some(Said::Answered { text: text.clone() });
     }
@@ -85,6 +86,35 @@ fn only(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
     }
 }
 
+/// Whether the process that took the run still lives; one that has died left it in the middle, and it can be taken up.
+fn is_worked_on(run: &StoredRun) -> Result<bool, Failure> {
+    let kept = run.state.get("setup").cloned().unwrap_or_default();
+    Ok(Setup::of_value(&kept)?.process.is_none_or(|process| process.is_alive()))
+}
+
+/// A decision is about one call: what was read about one must not be said of another.
+fn is_one<'a>(
+    prepared: &Prepared,
+    waiting: impl Iterator<Item = (CallId, &'a Waits)>,
+) -> Result<(), Failure> {
+    let is_meant = |what: &Waits| match what {
+        Waits::Approval(_) => prepared.decision.is_some(),
+        Waits::Answer(_) => prepared.said.is_some(),
+    };
+    let meant: Vec<_> = waiting.filter(|(_, what)| is_meant(what)).collect();
+    match prepared.call {
+        Some(call) if !meant.is_empty() && meant.iter().all(|(id, _)| *id != call) => {
+            Err(Failure::not_found(format!("no call {call} waits in this run")))
+        }
+        None if meant.len() > 1 => {
+            let each = meant.iter().map(|(call, what)| format!("\n  {call}  {}", waits_for(what)));
+            let each: String = each.collect();
+            Err(Failure::usage(format!("several calls wait; say which is meant with --call:{each}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn pending(run: &StoredRun) -> Vec<Pending> {
     let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
     serde_json::from_value(pending).unwrap_or_default()
@@ -108,8 +138,10 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
         output::note("toolcrib: no run waits for anybody");
     }
     for run in waiting {
-        let what: Vec<String> = pending(run).iter().map(|wait| waits_for(&wait.what)).collect();
-        output::data(&format!("{}  {}", run.id, what.join("; ")))?;
+        output::data(&run.id.to_string())?;
+        for wait in pending(run) {
+            output::data(&format!("  {}  {}", wait.call, waits_for(&wait.what)))?;
+        }
     }
     Ok(0)
 }
@@ -125,10 +157,15 @@ async fn elsewhere(
     let open: Vec<_> = open.into_iter().filter(|request| request.run == Some(run.id)).collect();
     if open.is_empty() {
         return Err(Failure::usage(format!(
-            "the run {} is being worked on and waits for nobody; if its process has died, it cannot be taken up",
+            "the run {} is being worked on and waits for nobody",
             run.id
         )));
     }
+    let open: Vec<_> =
+        open.into_iter().filter(|request| prepared.call.is_none_or(|call| call == request.call)).collect();
+    let waits: Vec<_> =
+        open.iter().map(|request| (request.call, Waits::Approval(Box::new(request.clone())))).collect();
+    is_one(prepared, waits.iter().map(|(call, what)| (*call, what)))?;
     let Some(decision) = &prepared.decision else {
         let what: Vec<String> =
             open.into_iter().map(|request| waits_for(&Waits::Approval(Box::new(request)))).collect();

@@ -1,5 +1,6 @@
 //! `toolcrib run`: a task in, the answer out.
 
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use toolcrib_app::agent::drive::{Control, Driven};
@@ -10,14 +11,17 @@ use toolcrib_app::runner::{Finished, Surfaces};
 use crate::cli::Run;
 use crate::output::{self, Failure};
 use crate::session::{self, Opening, Printer, TerminalPerson};
-use crate::{interrupt, world};
+use crate::{interrupt, terminal, world};
 
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
     let task = task(command.task.as_deref())?;
     world::block_on(async {
         let session = session::open(&command.brain, &command.world, Opening::at_terminal(command.on_ask)).await?;
         session.warnings.iter().for_each(|warning| output::remark(warning, json));
-        let conversation = command.conversation.unwrap_or_else(ConversationId::fresh);
+        let conversation = match command.conversation {
+            Some(id) => session::go_on_in(&session.stores, id).await?,
+            None => ConversationId::fresh(),
+        };
         let printer = Printer::new(session.console.clone());
         let control = Control::new();
         interrupt::stops(&control);
@@ -47,7 +51,12 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
     let (tally, streamed) = printer.tally();
     if !json {
         if !streamed && !finished.text.is_empty() {
-            output::data(&finished.text)?;
+            // Into a file it goes as it is; on a screen nothing of it may move the cursor.
+            if io::stdout().is_terminal() {
+                output::data(&terminal::visible(&finished.text))?;
+            } else {
+                output::data(&finished.text)?;
+            }
         }
         match &finished.driven {
             Driven::Ended(End::Failed { message, .. } | End::Budget { message }) => {
@@ -70,9 +79,11 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
 pub(crate) fn waits_for(what: &Waits) -> String {
     match what {
         Waits::Approval(request) => {
-            format!("{} needs approval: {}", request.tool, request.summary)
+            format!("{} needs approval: {}", request.tool, terminal::one_line(&request.summary))
         }
-        Waits::Answer(question) => format!("the model asks: {}", question.question),
+        Waits::Answer(question) => {
+            format!("the model asks: {}", terminal::one_line(&question.question))
+        }
     }
 }
 

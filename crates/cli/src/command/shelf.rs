@@ -35,8 +35,8 @@ impl Shelf {
             ..World::default()
         };
         let (toolcrib, library) = world::block_on(async {
-            let toolcrib = world::look(&world).await?;
-            let library = read(&toolcrib, folders.clone()).await?;
+            let toolcrib = world::look_as_agent(&world).await?;
+            let library = read(&toolcrib, folders.clone())?;
             Ok((toolcrib, library))
         })?;
         let names = toolcrib.infos().into_iter().filter_map(|info| {
@@ -48,7 +48,7 @@ impl Shelf {
 
     /// The library as it would be with other folders.
     pub(super) fn read(&self, folders: Folders) -> Result<Arc<Library>, Failure> {
-        world::block_on(read(&self.toolcrib, folders))
+        read(&self.toolcrib, folders)
     }
 
     /// The folder for new things of this kind (`agents`, `skills`).
@@ -78,7 +78,7 @@ pub(super) fn home(kind: &str, workspace: Option<&PathBuf>) -> Result<PathBuf, F
     Ok(own.join(kind))
 }
 
-async fn read(toolcrib: &Toolcrib, folders: Folders) -> Result<Arc<Library>, Failure> {
+fn read(toolcrib: &Toolcrib, folders: Folders) -> Result<Arc<Library>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
     let settings = RunnerSettings {
         folders,
@@ -87,7 +87,7 @@ async fn read(toolcrib: &Toolcrib, folders: Folders) -> Result<Arc<Library>, Fai
         prices: Prices::builtin().map_err(|error| wrong(&error))?,
         compaction: CompactionRules::default(),
     };
-    Ok(Runner::new(toolcrib.clone(), settings).await?.library())
+    Ok(Runner::new(toolcrib.clone(), settings)?.library())
 }
 
 /// Says what is wrong with broken files, beside the data.

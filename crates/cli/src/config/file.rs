@@ -259,6 +259,15 @@ impl Config {
     }
 
     /// Whether a workspace is one of those whose tools are taken at their word: the same folder, whatever way leads to it.
+    pub(crate) fn key_files(&self, env: &Env) -> Vec<PathBuf> {
+        let sections = self.providers.values().map(|section| section.get_ref());
+        let files = sections.filter_map(|section| match section.key() {
+            Some(KeySource::File(path)) => Some(key::resolved(path, self, env)),
+            _ => None,
+        });
+        files.collect()
+    }
+
     pub(crate) fn trusts(&self, workspace: &Path, env: &Env) -> bool {
         let Ok(workspace) = workspace.canonicalize() else { return false };
         let mut trusted = self.trusted_workspaces.iter().map(|path| key::resolved(path, self, env));

@@ -13,7 +13,7 @@ pub(crate) enum OnAsk {
     /// It is denied at once; the run goes on.
     #[default]
     Deny,
-    /// The run ends.
+    /// The run is put aside until somebody decides: `toolcrib resume` goes on with it.
     Fail,
     /// The run waits for an answer from elsewhere, this long.
     Wait(Duration),

@@ -22,7 +22,7 @@ const TELLING: [&str; 12] = [
 pub(crate) struct CallRow {
     /// Number in this chat, from 1.
     pub(crate) number: usize,
-    id: CallId,
+    pub(crate) id: CallId,
     pub(crate) tool: String,
     pub(crate) args: RawArgs,
     begun: Instant,
@@ -80,6 +80,11 @@ impl Calls {
             None => self.rows.last(),
             Some(number) => self.rows.get(number.checked_sub(1)?),
         }
+    }
+
+    /// The call of this id.
+    pub(crate) fn by_id(&self, id: CallId) -> Option<&CallRow> {
+        self.rows.iter().find(|row| row.id == id)
     }
 
     /// Calls that run now.

@@ -2,7 +2,7 @@
 
 use toolcrib_app::agent::drive::Person;
 use toolcrib_app::agent::machine::{Question, Said};
-use toolcrib_app::core::{ApprovalRequest, BoxFuture, Decision, DecisionRecord};
+use toolcrib_app::core::{ApprovalRequest, BoxFuture, CallId, Decision, DecisionRecord};
 
 use crate::terminal::{self, Console, TERMINAL};
 
@@ -37,6 +37,8 @@ impl Person for TerminalPerson {
 pub(crate) struct Prepared {
     /// Who is asked when nothing was written.
     pub(crate) person: TerminalPerson,
+    /// The call that is meant; `None` = the only one.
+    pub(crate) call: Option<CallId>,
     /// To a question.
     pub(crate) said: Option<Said>,
     /// About a call.
@@ -60,6 +62,9 @@ impl Person for Prepared {
 
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
         match &self.decision {
+            Some(_) if self.call.is_some_and(|call| call != request.call) => {
+                Box::pin(std::future::ready(None))
+            }
             Some(decision) => {
                 let record = record(decision.clone(), "command line");
                 Box::pin(std::future::ready(Some(record)))

@@ -2,8 +2,10 @@
 
 mod calls;
 mod change;
+mod conversation;
 mod deciding;
 mod models;
+mod process;
 mod setup;
 mod show;
 mod tally;
@@ -29,7 +31,8 @@ use crate::output::Failure;
 use crate::terminal::{Console, TerminalApprover};
 use crate::world;
 
-pub(crate) use calls::{CallRow, Calls, ended, failure_words};
+pub(crate) use calls::{CallRow, Calls, duration, ended};
+pub(crate) use conversation::go_on_in;
 pub(crate) use deciding::{Prepared, TerminalPerson};
 pub(crate) use setup::Setup;
 pub(crate) use show::Printer;
@@ -85,10 +88,14 @@ pub(crate) async fn open(
         .map_err(|error| Failure::configuration(error.to_string()))?;
     let on_ask = on_ask.or(config.on_ask);
     let mut settings = world::settings(&setup.world(), &config)?;
-    if let Some(OnAsk::Wait(limit)) = on_ask {
-        settings.engine.approval_timeout = Some(limit);
+    match on_ask {
+        Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
+        // Nobody looks at it now, so no time runs (DESIGN 9, Channels: none in the inbox).
+        Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
+        Some(OnAsk::Deny) | None => {}
     }
     let mut builder = Toolcrib::builder(settings)
+        .for_agents()
         .stores(stores.clone())
         .secrets(config::known_keys(&config, &env));
     if let Some(approver) = approver(on_ask, &console, Arc::clone(&stores.approvals)) {
@@ -96,7 +103,7 @@ pub(crate) async fn open(
     }
     let toolcrib = builder.build().await?;
     let workspace = setup.workspace();
-    let runner = Runner::new(toolcrib.clone(), runner_settings(&config, workspace)?).await?;
+    let runner = Runner::new(toolcrib.clone(), runner_settings(&config, workspace)?)?;
     let mut warnings: Vec<String> =
         runner.library().problems.iter().map(ToString::to_string).collect();
     warnings.extend(instructions_read(setup.workspace().as_deref()));
@@ -112,6 +119,9 @@ pub(crate) async fn open(
         }
     };
     let limits = limits(brain, &config)?;
+    if limits.cost.is_some() {
+        warnings.extend(unpriced(&runner, &models));
+    }
     Ok(Session {
         runner,
         toolcrib,
@@ -162,6 +172,20 @@ fn approver(
         Some(OnAsk::Fail) => Some(Arc::new(AskLater)),
         Some(OnAsk::Wait(_)) => Some(Arc::new(WaitForDecision::new(approvals))),
     }
+}
+
+/// Says of which models the price is not known, so that no budget of money holds for them.
+fn unpriced(runner: &Runner, models: &[Arc<dyn Model>]) -> Vec<String> {
+    let unknown = models.iter().map(|model| model.info()).filter(|info| {
+        !info.scripted && runner.price(&info.provider, &info.model).is_none()
+    });
+    let words = unknown.map(|info| {
+        format!(
+            "no price is known for {}, so the budget of money does not hold for it; set input_price and output_price in [models.\"{}\"]",
+            info.model, info.model
+        )
+    });
+    words.collect()
 }
 
 /// Says that the workspace has words of its own, which stand in the system prompt, or why they cannot be read.

@@ -8,6 +8,7 @@ use toolcrib_app::Preset;
 
 use crate::cli::{Brain, World};
 use crate::output::Failure;
+use crate::session::process::Process;
 use crate::world;
 
 /// The surroundings of a run, without any key.
@@ -29,6 +30,8 @@ pub(crate) struct Setup {
     max_cost: Option<u64>,
     /// The agent.
     pub(crate) agent: String,
+    /// The process that works on the run.
+    pub(crate) process: Option<Process>,
 }
 
 impl Setup {
@@ -56,6 +59,7 @@ impl Setup {
             max_time: brain.max_time,
             max_cost: brain.max_cost,
             agent: brain.agent.clone().unwrap_or_default(),
+            process: Some(Process::this()),
         })
     }
 

@@ -57,7 +57,7 @@ impl Printer {
     /// What was shown so far.
     pub(crate) fn tally(&self) -> (Tally, bool) {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        (shown.tally, shown.streamed)
+        (shown.tally.clone(), shown.streamed)
     }
 }
 

@@ -139,7 +139,7 @@ impl Console {
     pub(crate) fn take(&self) -> io::Result<Desk> {
         let keys = self.inner.keyboard.listen()?;
         let mut screen = self.screen();
-        let out: Box<dyn Write + Send> = match &screen.out {
+        let out: Box<dyn Write + Send + Sync> = match &screen.out {
             Out::Chat(_) => Box::new(io::stdout()),
             Out::Command => Box::new(File::options().write(true).open("/dev/tty")?),
         };
@@ -232,7 +232,7 @@ fn clip(row: &str, columns: usize) -> String {
 pub(crate) struct Desk {
     console: Console,
     keys: Keys,
-    out: Box<dyn Write + Send>,
+    out: Box<dyn Write + Send + Sync>,
     is_typing: bool,
     is_answered: bool,
 }

@@ -24,4 +24,4 @@ pub(crate) use keyboard::{Keys, leave};
 pub(crate) use keys::Key;
 pub(crate) use paint::{Paint, Style, is_dumb};
 pub(crate) use question::ask as ask_question;
-pub(crate) use wrap::{Span, encode, shorten, tail, width, wrap};
+pub(crate) use wrap::{Span, encode, shorten, width, wrap};

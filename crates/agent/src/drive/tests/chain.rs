@@ -41,17 +41,14 @@ fn failure(ran: &Ran) -> (FailureKind, &str) {
 /// A failure that lasts takes the model out of the run; after another one it is asked again next round.
 async fn check_kind(kind: FailureKind, lasting: bool) {
     let look = echo("look");
-    // One whose window is too small is asked once more, with less.
-    let times = if kind == FailureKind::ContextExceeded { 2 } else { 1 };
-    let turns = (0..times).map(|_| fails(kind)).chain([say("back again")]);
-    let first = TestModel::named("first", turns);
+    let first = TestModel::named("first", [fails(kind), say("back again")]);
     let second = TestModel::named("second", [call("look", 1), say("I stayed")]);
     let scene = scene(vec![Arc::clone(&first), Arc::clone(&second)], &[&look]).await;
     let ran = scene.run().await;
     assert_eq!((ran.end(), look.runs()), ("completed", 1), "{kind:?}");
     let last = if lasting { ("second", true) } else { ("first", false) };
     assert_eq!(answered_by(&ran), [("second", true), last], "{kind:?}");
-    assert_eq!(first.asked().len(), times + usize::from(!lasting), "{kind:?}");
+    assert_eq!(first.asked().len(), 1 + usize::from(!lasting), "{kind:?}");
     let [(from, to, why)] = fallbacks(&ran)[..] else { panic!("{:?}", fallbacks(&ran)) };
     assert_eq!((from, to), ("first-provider/first", Some("second-provider/second")));
     assert!(why.contains(&format!("{kind:?}")), "{why}");
@@ -164,13 +161,26 @@ async fn when_nothing_fits_each_model_its_window_and_the_size_are_named() {
     let (kind, message) = failure(&ran);
     assert_eq!(kind, FailureKind::ContextExceeded);
     for part in [
-        "the conversation has about 5,0",
+        "the conversation has about 5,1",
         "one (one-provider: window of 100)",
         "two (two-provider: window of 200)",
     ] {
         assert!(message.contains(part), "{message}");
     }
     assert!(scene.models.iter().all(|model| model.asked().is_empty()), "nothing was sent");
+}
+
+#[tokio::test]
+async fn a_model_whose_window_is_smaller_than_estimated_is_asked_again_with_less() {
+    let turns = [fails(FailureKind::ContextExceeded), say("that fits")];
+    let only = TestModel::named("only", turns);
+    let mut scene = scene(vec![Arc::clone(&only)], &[]).await;
+    scene.history = compacting::exchanges(3, 4_000);
+    let ran = scene.run().await;
+    assert_eq!((ran.end(), ran.machine.answer()), ("completed", "that fits"));
+    let sent: Vec<usize> = only.asked().iter().map(|request| request.messages.len()).collect();
+    assert!(sent[1] < sent[0], "{sent:?}");
+    assert!(ran.events.iter().any(|event| matches!(event, Event::Trimmed { .. })));
 }
 
 #[tokio::test]

@@ -93,7 +93,7 @@ async fn the_next_summary_takes_in_the_one_before() {
     );
     let before = first.await.run().await;
     let mut history = before.machine.history().to_vec();
-    history.extend(exchanges(4, 400));
+    history.extend_from_slice(&exchanges(12, 400)[24..]);
     let turns = vec![say("They counted to eight.").for_summary(), say("done")];
     let scene = scene(turns, 1_500, Vec::new()).await;
     let conversation = ConversationId::fresh();

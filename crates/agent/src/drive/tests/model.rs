@@ -24,7 +24,7 @@ pub(super) struct TestModel {
 
 impl TestModel {
     pub(super) fn new(turns: impl IntoIterator<Item = ScriptTurn>) -> Arc<Self> {
-        Arc::new(Self::make(turns))
+        Arc::new(Self::make("script", turns))
     }
 
     /// Under the name of another model.
@@ -32,7 +32,7 @@ impl TestModel {
         name: &str,
         turns: impl IntoIterator<Item = ScriptTurn>,
     ) -> Arc<Self> {
-        Arc::new(Self::make(turns).called(name))
+        Arc::new(Self::make(name, turns).called(name))
     }
 
     /// One that runs on this device.
@@ -40,13 +40,13 @@ impl TestModel {
         name: &str,
         turns: impl IntoIterator<Item = ScriptTurn>,
     ) -> Arc<Self> {
-        let mut model = Self::make(turns).called(name);
+        let mut model = Self::make(name, turns).called(name);
         model.info.on_device = true;
         Arc::new(model)
     }
 
-    fn make(turns: impl IntoIterator<Item = ScriptTurn>) -> Self {
-        let script = ScriptedModel::from_turns("script", turns).unwrap();
+    fn make(name: &str, turns: impl IntoIterator<Item = ScriptTurn>) -> Self {
+        let script = ScriptedModel::from_turns(name, turns).unwrap();
         Self {
             info: script.info().clone(),
             script,

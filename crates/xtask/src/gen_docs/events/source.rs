@@ -105,7 +105,7 @@ fn header(text: &str, before: &Before) -> Option<Type> {
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
     Some(Type {
         name,
-        about: before.about.trim().to_owned(),
+        about: plain(&before.about),
         tag: before.value("tag"),
         transparent: before.attributes.contains("transparent"),
         body,
@@ -130,7 +130,7 @@ fn add(one: &mut Type, text: &str, indent: usize, before: &Before, rename: Optio
             let inner = text.split_once('(').and_then(|(_, rest)| rest.strip_suffix("),"));
             variants.push(Variant {
                 name: on_the_wire(&name, rename),
-                about: before.about.trim().to_owned(),
+                about: plain(&before.about),
                 members: Vec::new(),
                 inner: inner.map(str::to_owned),
             });
@@ -143,11 +143,21 @@ fn member(text: &str, before: &Before) -> Option<Member> {
     let (name, of) = text.strip_suffix(',')?.split_once(": ")?;
     Some(Member {
         name: name.to_owned(),
-        about: before.about.trim().to_owned(),
+        about: plain(&before.about),
         of: of.to_owned(),
         flat: before.attributes.contains("flatten"),
         optional: before.attributes.contains("skip_serializing_if"),
     })
+}
+
+/// Words of a doc comment for people who do not read Rust.
+fn plain(words: &str) -> String {
+    let mut text = words.trim().replace("[`", "`").replace("`]", "`").replace("`None`", "null");
+    while let Some((before, rest)) = text.split_once("`Event::") {
+        let (name, behind) = rest.split_once('`').unwrap_or((rest, ""));
+        text = format!("{before}`{}`{behind}", on_the_wire(name, Some("kebab-case")));
+    }
+    text
 }
 
 /// `TimedOut` as serde writes it.
@@ -183,7 +193,7 @@ pub struct Other {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Thing {
-    /// Nothing.
+    /// Before [`Event::RunEnd`]; `None` = never.
     TimedOut,
     /// Some.
     Some {
@@ -220,6 +230,7 @@ pub struct Plain {
         let Body::Enum(variants) = &types[0].body else { panic!() };
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
         assert_eq!(names, ["timed-out", "some", "wrapped"]);
+        assert_eq!(variants[0].about, "Before `run-end`; null = never.");
         let members = &variants[1].members;
         assert_eq!((members[0].name.as_str(), members[0].optional), ("n", true));
         assert!(members[1].flat && members[1].of == "Plain" && members.len() == 2);

@@ -1,0 +1,223 @@
+//! The whole loop as the facade runs it: real tools on real files, folders of tools, agents and skills as files, and a database in a file
+//! that several processes share.
+
+mod conversation;
+mod library;
+mod pause;
+mod stop;
+mod views;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use tempfile::TempDir;
+use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
+use toolcrib_app::agent::drive::{Control, Driven, NobodyAnswers, Person};
+use toolcrib_app::agent::events::Event;
+use toolcrib_app::agent::library::{Folder, Folders, GENERAL_ASSISTANT, Scope};
+use toolcrib_app::core::{
+    Approver, BoxFuture, CancellationToken, Context, ConversationId, RunId, StoreError,
+};
+use toolcrib_app::providers::chat::{Message, UserMessage};
+use toolcrib_app::providers::model::{
+    DeltaSink, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
+};
+use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
+use toolcrib_app::runner::{
+    AskLater, Finished, Runner, RunnerError, RunnerLimits, RunnerSettings, Start, Surfaces,
+};
+use toolcrib_app::{Settings, ToolFolder, Toolcrib};
+
+/// Folders and a database that processes share.
+struct Home(TempDir);
+
+/// One process of it.
+struct Process {
+    toolcrib: Toolcrib,
+    runner: Runner,
+    events: Arc<Mutex<Vec<Event>>>,
+    control: Control,
+    conversation: ConversationId,
+    agent: &'static str,
+}
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        for folder in ["shop", "tools", "agents", "skills"] {
+            fs::create_dir(home.at(folder)).unwrap();
+        }
+        home
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn file(&self, path: &str, text: &str) -> &Self {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+        self
+    }
+
+    /// A tool of the folder.
+    fn tool(&self, name: &str, definition: &str, script: &str) -> &Self {
+        self.file(&format!("tools/{name}/tool.toml"), definition);
+        self.file(&format!("tools/{name}/run"), &format!("#!/bin/sh\n{script}\n"));
+        let run = self.at(&format!("tools/{name}/run"));
+        fs::set_permissions(run, fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    /// A process whose questions wait for somebody.
+    async fn open(&self) -> Process {
+        self.open_asking(Arc::new(AskLater)).await
+    }
+
+    async fn open_asking(&self, approver: Arc<dyn Approver>) -> Process {
+        let mut settings = Settings::new(self.at("shop"), self.at("state"));
+        settings.database = Some(self.at("state/toolcrib.db"));
+        settings.tool_folders = vec![ToolFolder::new("mine", self.at("tools"))];
+        settings.engine.approval_timeout = None;
+        let toolcrib = Toolcrib::builder(settings).approver(approver).for_agents().build().await.unwrap();
+        let folder = |name: &str| vec![Folder { scope: Scope::User, path: self.at(name) }];
+        let settings = RunnerSettings {
+            folders: Folders {
+                agents: folder("agents"),
+                skills: folder("skills"),
+                ..Folders::default()
+            },
+            workspace: Some(self.at("shop")),
+            windows: Windows::builtin().unwrap().with_override("*", 1_000_000).unwrap(),
+            prices: Prices::builtin().unwrap(),
+            compaction: CompactionRules::default(),
+        };
+        let runner = Runner::new(toolcrib.clone(), settings).unwrap();
+        Process {
+            toolcrib,
+            runner,
+            events: Arc::default(),
+            control: Control::new(),
+            conversation: ConversationId::fresh(),
+            agent: GENERAL_ASSISTANT,
+        }
+    }
+}
+
+impl Process {
+    fn start(&self, model: &Arc<Watched>, text: &str) -> Start {
+        Start {
+            message: UserMessage { text: text.to_owned(), ..UserMessage::default() },
+            agent: self.runner.library().agent(self.agent).unwrap().clone(),
+            models: vec![Arc::clone(model) as Arc<dyn Model>],
+            conversation: self.conversation,
+            context: Context { owner: "ann".to_owned(), ..Context::default() },
+            limits: RunnerLimits::default(),
+            skill: None,
+            stream: true,
+            setup: serde_json::Value::Null,
+        }
+    }
+
+    fn surfaces(&self, person: impl Person + 'static) -> Surfaces {
+        let events = Arc::clone(&self.events);
+        Surfaces {
+            control: self.control.clone(),
+            events: Arc::new(move |event| events.lock().unwrap().push(event)),
+            person: Arc::new(person),
+        }
+    }
+
+    async fn run(&self, model: &Arc<Watched>) -> Finished {
+        let start = self.start(model, "go");
+        self.runner.start(start, &self.surfaces(NobodyAnswers)).await.unwrap()
+    }
+
+    /// Takes a run up.
+    async fn resume(
+        &self,
+        run: RunId,
+        model: &Arc<Watched>,
+        person: impl Person + 'static,
+    ) -> Result<Finished, RunnerError> {
+        let run = self.runner.store().run(run).await.unwrap().unwrap();
+        self.runner.resume(run, self.start(model, ""), &self.surfaces(person)).await
+    }
+
+    /// The messages as they are stored.
+    async fn stored(&self, conversation: ConversationId) -> Result<Vec<Message>, StoreError> {
+        let messages = self.runner.store().messages(conversation, 0).await?;
+        Ok(messages.into_iter().map(|m| serde_json::from_value(m.body).unwrap()).collect())
+    }
+}
+
+fn ended(finished: &Finished) -> &'static str {
+    match &finished.driven {
+        Driven::Ended(end) => end.as_str(),
+        Driven::Paused(_) => "paused",
+    }
+}
+
+/// The wire forms of the answers of the model's first message.
+fn answers(messages: &[Message]) -> Vec<serde_json::Value> {
+    let first = messages.iter().find_map(|message| match message {
+        Message::Model(message) => Some(message),
+        Message::User(_) => None,
+    });
+    let slots = first.unwrap().answers().iter().flatten();
+    slots.map(|answer| answer.wire.clone()).collect()
+}
+
+/// A scripted model that remembers what it was asked.
+struct Watched {
+    info: ModelInfo,
+    script: ScriptedModel,
+    asked: Mutex<Vec<ModelRequest>>,
+}
+
+impl Watched {
+    fn new(turns: impl IntoIterator<Item = ScriptTurn>) -> Arc<Self> {
+        Arc::new(Self::make(turns))
+    }
+
+    fn on_device(turns: impl IntoIterator<Item = ScriptTurn>) -> Arc<Self> {
+        let mut model = Self::make(turns);
+        model.info.on_device = true;
+        Arc::new(model)
+    }
+
+    fn make(turns: impl IntoIterator<Item = ScriptTurn>) -> Self {
+        let script = ScriptedModel::from_turns("script", turns).unwrap();
+        Self { info: script.info().clone(), script, asked: Mutex::default() }
+    }
+
+    fn asked(&self) -> Vec<ModelRequest> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// Names of the tools that a request declares.
+    fn declared(&self, request: usize) -> Vec<String> {
+        let asked = self.asked();
+        let Some(tools) = &asked[request].tools else { return Vec::new() };
+        let list = tools.value.as_array().unwrap().iter();
+        list.map(|item| item["function"]["name"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Model for Watched {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        deltas: DeltaSink<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.asked.lock().unwrap().push(request.clone());
+        self.script.ask(request, deltas, cancel)
+    }
+}

@@ -1,0 +1,142 @@
+//! One turn at a terminal: the run, the keys that are typed meanwhile, Ctrl-C, and the clock of the indicator.
+
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::MissedTickBehavior;
+use toolcrib_app::agent::drive::Control;
+use toolcrib_app::providers::chat::UserMessage;
+use toolcrib_app::runner::Surfaces;
+
+use super::command::{Command, Line, parse};
+use super::shown::Shown;
+use super::{Chat, note, waits};
+use crate::command::run::failure;
+use crate::session::TerminalPerson;
+use crate::terminal::{Console, Key, Keys, edit, one_line};
+
+/// How often the indicator moves.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What is left when a turn is over.
+#[derive(Default)]
+pub(super) struct Ended {
+    /// Whether the person left with it.
+    pub(super) left: bool,
+    /// What was typed and not sent.
+    pub(super) typed: String,
+    /// Lines that were sent and not taken, in their order.
+    pub(super) later: Vec<String>,
+}
+
+/// Takes a message to its answer.
+pub(super) async fn run(chat: &mut Chat, text: &str) -> Ended {
+    let (session, console) = (&chat.session, chat.session.console.clone());
+    let control = Control::new();
+    let shown = Shown::new(console.clone(), &chat.record, &session.agent.name);
+    let person = std::sync::Arc::new(TerminalPerson(console.clone()));
+    let surfaces = Surfaces { control: control.clone(), events: shown.sink(), person };
+    let start = session.start(text, chat.conversation);
+    let mut typing = Typing {
+        skills: chat.skills(),
+        console: console.clone(),
+        control: control.clone(),
+        ended: Ended::default(),
+    };
+    let running = session.runner.start(start, &surfaces);
+    let mut running = std::pin::pin!(running);
+    let Ok(mut interrupts) = signal(SignalKind::interrupt()) else {
+        note(&console, "Ctrl-C cannot be heard, so nothing is begun");
+        return typing.ended;
+    };
+    // Without keys the turn still runs; only typing ahead is not possible.
+    let mut keys = console.listen().ok();
+    let mut clock = tokio::time::interval(TICK);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let finished = loop {
+        tokio::select! {
+            finished = &mut running => break finished,
+            key = next(&mut keys) => match key {
+                Some(key) => {
+                    typing.key(key);
+                    shown.typed(&typing.ended.typed);
+                }
+                None => keys = None,
+            },
+            _ = interrupts.recv() => {
+                if control.is_stopped() {
+                    shown.over();
+                    typing.ended.left = true;
+                    return typing.ended;
+                }
+                control.stop();
+                shown.stopping();
+            }
+            _ = clock.tick() => shown.tick(),
+        }
+    };
+    drop(keys);
+    shown.over();
+    let mut ended = typing.ended;
+    match finished {
+        Ok(finished) => {
+            let left_over = finished.left_over.into_iter().map(|message| message.text);
+            if control.is_stopped() {
+                // Whoever stopped it decides anew what is said.
+                let lines: Vec<String> = left_over.chain([ended.typed]).collect();
+                ended.typed = lines.join("\n").trim().to_owned();
+            } else {
+                ended.later = left_over.chain(ended.later).collect();
+            }
+            if waits(&finished.driven) {
+                note(&console, &format!("it goes on with `toolcrib resume {}`", finished.run));
+            }
+        }
+        Err(error) => note(&console, &failure(error).message),
+    }
+    ended
+}
+
+async fn next(keys: &mut Option<Keys>) -> Option<Key> {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What is typed while the turn works.
+struct Typing {
+    skills: Vec<String>,
+    console: Console,
+    control: Control,
+    ended: Ended,
+}
+
+impl Typing {
+    fn key(&mut self, key: Key) {
+        self.console.typed();
+        match key {
+            Key::Enter => self.line(),
+            Key::Escape => self.ended.typed.clear(),
+            key => edit(&mut self.ended.typed, key),
+        }
+    }
+
+    fn line(&mut self) {
+        let line = std::mem::take(&mut self.ended.typed);
+        match parse(&line, &self.skills) {
+            Line::Nothing => {}
+            Line::Wrong(why) => note(&self.console, &why),
+            Line::Command(Command::Stop) => self.control.stop(),
+            Line::Command(_) => {
+                note(&self.console, &format!("{} comes after this turn", line.trim()));
+                self.ended.later.push(line);
+            }
+            Line::Message(text) => {
+                let shown = self.console.paint().dim(&format!("› {} (is given to it next)", one_line(&text)));
+                self.console.line(&shown);
+                self.control.say(UserMessage { text, ..UserMessage::default() });
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Going on with a conversation: it must exist, and no other run may be in the middle of it.
+
+use toolcrib_app::Stores;
+use toolcrib_app::core::{ConversationId, RunStatus, StoreError, StoredRun};
+
+use super::Setup;
+use crate::output::Failure;
+
+/// Runs that are looked at; older ones have ended.
+const LOOKED_AT: usize = 1_000;
+
+/// The conversation, when a new run may begin in it.
+///
+/// # Errors
+/// Exit code 4 for one that does not exist, 2 while a run works or waits in it: two runs would write over each other's messages.
+pub(crate) async fn go_on_in(stores: &Stores, id: ConversationId) -> Result<ConversationId, Failure> {
+    let store = |error: StoreError| Failure::run(error.to_string());
+    if stores.runs.conversation(id).await.map_err(store)?.is_none() {
+        return Err(Failure::not_found(format!("there is no conversation {id}")));
+    }
+    for status in [RunStatus::Running, RunStatus::Paused] {
+        let runs = stores.runs.runs("", Some(status), LOOKED_AT).await.map_err(store)?;
+        let mut here = runs.iter().filter(|run| run.conversation == id && is_in_the_way(run));
+        if let Some(run) = here.next() {
+            let (run, does) = match status {
+                RunStatus::Paused => (run.id, "waits for a person"),
+                _ => (run.id, "is being worked on"),
+            };
+            return Err(Failure::usage(format!(
+                "the run {run} {does} in this conversation; finish it with `toolcrib resume {run}`, or begin a new conversation"
+            )));
+        }
+    }
+    Ok(id)
+}
+
+/// A run whose process died without a trace is in nobody's way.
+fn is_in_the_way(run: &StoredRun) -> bool {
+    let kept = run.state.get("setup").cloned().unwrap_or_default();
+    let process = Setup::of_value(&kept).ok().and_then(|setup| setup.process);
+    run.status == RunStatus::Paused || process.is_some_and(|process| process.is_alive())
+}
