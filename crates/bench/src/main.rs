@@ -8,9 +8,12 @@
 mod args;
 mod batch;
 mod binary;
+mod canned;
 mod clock;
 mod door;
 mod registry;
+mod rounds;
+mod start;
 mod stream;
 mod table;
 mod text;
@@ -30,7 +33,9 @@ fn main() {
         ("batch", batch::run),
         ("args", args::run),
         ("text", text::run),
+        ("loop", rounds::run),
         ("binary", binary::run),
+        ("start", start::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);

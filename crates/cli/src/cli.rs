@@ -238,7 +238,7 @@ pub(crate) struct Chat {
     /// Go on with the newest conversation.
     #[arg(long = "continue", conflicts_with = "conversation")]
     pub(crate) newest: bool,
-    /// What happens to a call that needs approval; see `toolcrib run --help`.
+    /// What happens to a call that needs approval; see `toolcrib run --help`. At a terminal wait:DURATION asks here too, and waits no longer.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
 }

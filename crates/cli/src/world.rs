@@ -109,8 +109,9 @@ fn tool_folders(world: &World, config: &Config) -> Vec<ToolFolder> {
 }
 
 /// Where agents, skills, kits and guides are looked for: the person's folders and the workspace's.
-pub(crate) fn library_folders(workspace: Option<&Path>) -> Folders {
-    let mut folders = Folders::default();
+pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Folders {
+    let trusted = workspace.is_some_and(|root| config.trusts(root, &Env::of_process()));
+    let mut folders = Folders { trusted, ..Folders::default() };
     let mut add = |scope: Scope, base: &Path| {
         let folder = |name: &str| Folder { scope, path: base.join(name) };
         folders.agents.push(folder("agents"));

@@ -41,7 +41,7 @@ pub struct RunLimits {
     pub calls: Option<u64>,
     /// Tokens, estimated where nobody reports them.
     pub tokens: Option<u64>,
-    /// Time that tools ran, waiting for people excluded.
+    /// Time that models and tools took, waiting for people excluded.
     pub time: Option<Duration>,
 }
 
@@ -72,7 +72,7 @@ pub struct RunUsage {
     pub calls: u64,
     /// Tokens, estimated where nobody reported them.
     pub tokens: u64,
-    /// Time that tools ran.
+    /// Time that models and tools took.
     pub time: Duration,
 }
 
@@ -121,6 +121,9 @@ pub trait Invoker: Send + Sync {
     /// # Errors
     /// `budget_exceeded`.
     fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError>;
+
+    /// Adds time that a model took to a run and its parents.
+    fn charge_time(&self, run: RunId, time: Duration);
 
     /// What a run has used; `None` = it is not open.
     fn usage(&self, run: RunId) -> Option<RunUsage>;

@@ -86,6 +86,14 @@ impl Budget {
         result
     }
 
+    /// Adds time that was spent.
+    pub(crate) fn charge_time(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.chain().for_each(|budget| {
+            budget.nanos.fetch_add(nanos, Ordering::AcqRel);
+        });
+    }
+
     /// Whether tokens or time of this run, or of a parent, are used up.
     pub(crate) fn is_used_up(&self) -> bool {
         let tokens =
@@ -93,7 +101,7 @@ impl Budget {
         self.chain().any(tokens) || self.time_left() == Some(Duration::ZERO)
     }
 
-    /// Tool time that is left on this run and its parents; `None` = nobody limits it.
+    /// Time that is left on this run and its parents; `None` = nobody limits it.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.chain()
             .filter_map(|b| {

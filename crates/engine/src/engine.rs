@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
@@ -352,6 +353,12 @@ impl Invoker for Engine {
     fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError> {
         let run = self.inner.runs.get(run).ok_or_else(|| not_open(run))?;
         run.budget.charge_tokens(tokens).map_err(|short: Short| budget::exceeded(short))
+    }
+
+    fn charge_time(&self, run: RunId, time: Duration) {
+        if let Some(run) = self.inner.runs.get(run) {
+            run.budget.charge_time(time);
+        }
     }
 
     fn usage(&self, run: RunId) -> Option<RunUsage> {

@@ -1,11 +1,13 @@
 //! Asking a model: the chain of models is tried in order, each with what fits its window.
 
-use toolcrib_core::{Call, CallId};
-use toolcrib_providers::{Turn, Usage};
+use std::time::{Duration, Instant};
+
+use toolcrib_core::{Call, CallId, RunId};
 use toolcrib_providers::chat::UserKind;
 use toolcrib_providers::model::{
     Delta, FailureKind, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
 };
+use toolcrib_providers::{Turn, Usage};
 
 use super::Work;
 use super::sent::Surroundings;
@@ -51,7 +53,14 @@ impl Work<'_> {
                 }
             }
         }
-        machine.failed(&combined(&passed, &primary));
+        let error = combined(&passed, &primary);
+        match self.job.limits.time.filter(|_| self.out_of_time) {
+            Some(limit) => machine.out_of_time(
+                &error,
+                format!("The run has used its time of {} s.", limit.as_secs_f64()),
+            ),
+            None => machine.failed(&error),
+        }
     }
 
     /// One model of the chain; a model that turns out to take no tools is asked again in the text protocol, one whose window turned out to
@@ -135,9 +144,29 @@ impl Work<'_> {
             estimated_tokens: self.last_estimate,
         });
         let mut shown = Shown { events: &self.driver.events, round, tools: Vec::new() };
-        let stop = self.control.token();
-        let asked = model.ask(&request, &mut |delta| shown.tell(delta), stop).await;
+        let mut deltas = |delta| shown.tell(delta);
+        let (run, begun) = (machine.state().run, Instant::now());
+        let stop = self.control.token().child_token();
+        let left = self.time_left(run);
+        let asked = {
+            let mut asking = std::pin::pin!(model.ask(&request, &mut deltas, &stop));
+            tokio::select! {
+                asked = &mut asking => asked,
+                () = over(left) => {
+                    self.out_of_time = true;
+                    stop.cancel();
+                    asking.await
+                }
+            }
+        };
+        self.driver.invoker.charge_time(run, begun.elapsed());
         asked.map_err(Passed::Failed)
+    }
+
+    /// Time that is left of the run's budget; `None` = nobody limits it.
+    fn time_left(&self, run: RunId) -> Option<Duration> {
+        let used = self.driver.invoker.usage(run).unwrap_or_default().time;
+        self.job.limits.time.map(|limit| limit.saturating_sub(used))
     }
 
     fn take_answer(
@@ -223,6 +252,14 @@ impl Work<'_> {
 
 fn name(info: &ModelInfo) -> String {
     format!("{}/{}", info.provider, info.model)
+}
+
+/// Ends when this time is over; never without one.
+async fn over(left: Option<Duration>) {
+    match left {
+        Some(left) => tokio::time::sleep(left).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The calls of a turn under their canonical names; what is no declared name is asked for as it is, and the door says what it thinks of it.

@@ -19,6 +19,8 @@ pub(super) struct Calls {
     begun: Instant,
     /// Those without a final state, in their order.
     open: Mutex<Vec<Open>>,
+    /// What became of the others, as far as the door answered them.
+    done: Mutex<Vec<(usize, CallAnswer)>>,
 }
 
 #[derive(Clone)]
@@ -58,7 +60,7 @@ impl Calls {
 
     fn new(events: &EventSink, round: u32, open: Vec<Open>) -> Self {
         let (events, begun) = (Arc::clone(events), Instant::now());
-        Self { events, round, begun, open: Mutex::new(open) }
+        Self { events, round, begun, open: Mutex::new(open), done: Mutex::default() }
     }
 
     /// Whether this call has no final state yet.
@@ -77,9 +79,16 @@ impl Calls {
     /// Says how a call ended; the first time stands.
     pub(super) fn ended(&self, outcome: &Outcome) {
         if let Some(open) = self.close(|open| open.id == outcome.call) {
-            let state = of_answer(&CallAnswer::of(outcome), self.elapsed_ms());
+            let answer = CallAnswer::of(outcome);
+            let state = of_answer(&answer, self.elapsed_ms());
+            self.done.lock().unwrap_or_else(PoisonError::into_inner).push((open.index, answer));
             self.say(open, state, Some(Arc::new(outcome.report.clone())));
         }
+    }
+
+    /// What became of the calls that the door has answered, by their place; given once.
+    pub(super) fn take_done(&self) -> Vec<(usize, CallAnswer)> {
+        std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Says how those calls ended that somebody else than the door has answered: a person, a guard, or whoever stopped the run.

@@ -13,6 +13,9 @@ use crate::machine::Machine;
 /// Attempts at a summary (SPEC 6.5, Compaction: 1 retry).
 const ATTEMPTS: u32 = 2;
 
+/// Messages that come before a summary is tried again that could not be made: each try costs money.
+const NEXT_TRY: usize = 8;
+
 impl Work<'_> {
     /// Makes a summary when the conversation has grown past its share of the window. When that fails, all is kept while it fits;
     /// else whole old exchanges are left out of what is sent.
@@ -22,6 +25,9 @@ impl Work<'_> {
         model: &dyn Model,
         (window, overhead): (Window, u64),
     ) {
+        if machine.history().len() < self.no_summary_before {
+            return;
+        }
         let rules = &self.driver.compaction;
         let summary = machine.state().summary.clone();
         let (history, sizes) = (machine.history(), &self.sent.sizes);
@@ -54,6 +60,7 @@ impl Work<'_> {
                 return;
             }
         }
+        self.no_summary_before = machine.history().len() + NEXT_TRY;
         let room = context::budget(&window, overhead, self.job.max_output);
         let rest =
             context::fallback(machine.history(), summary.as_ref(), room, &self.sent.sizes);

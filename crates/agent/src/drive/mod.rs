@@ -123,7 +123,7 @@ pub enum DriveError {
     /// The run could not be opened.
     #[error("{}", .0.message)]
     Run(ToolError),
-    /// The run could not be stored; nothing that was not stored before is lost silently.
+    /// A run that waits could not be stored, so nobody could go on with it.
     #[error("the run could not be stored: {0}")]
     Store(StoreError),
 }
@@ -164,7 +164,16 @@ impl Driver {
         };
         work.checkpoint(machine, status);
         drop(open);
-        self.store.flush(id).await.map_err(DriveError::Store)?;
+        let stored = self.store.flush(id).await;
+        match (&driven, stored) {
+            (Driven::Paused(_), Err(error)) => return Err(DriveError::Store(error)),
+            // What was done is done, and its answer is there: it is not thrown away because it cannot be kept.
+            (Driven::Ended(_), Err(error)) => {
+                let text = format!("the run could not be stored, so nobody can go on with its conversation: {error}");
+                self.tell(Event::Notice { text });
+            }
+            (_, Ok(())) => {}
+        }
         self.tell(last_event(machine, &driven));
         Ok(driven)
     }
@@ -199,6 +208,10 @@ struct Work<'a> {
     dead: Vec<usize>,
     /// Tokens of the newest request, an estimate.
     last_estimate: u64,
+    /// Whether the time of the run was over while a model was asked.
+    out_of_time: bool,
+    /// Length of the history before which no summary is tried again.
+    no_summary_before: usize,
     sent: sent::Cache,
 }
 
@@ -219,6 +232,8 @@ impl<'a> Work<'a> {
             calls: Arc::new(calls),
             dead: Vec::new(),
             last_estimate: 0,
+            out_of_time: false,
+            no_summary_before: 0,
             sent: sent::Cache::default(),
         }
     }

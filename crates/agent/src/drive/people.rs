@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
+use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{Answer, ApprovalRequest, BoxFuture, Decision, DecisionRecord};
 
 use super::Work;
 use super::calls::Calls;
+use super::tools::STOPPING;
 use crate::events::{Event, ToolState};
 use crate::machine::{Machine, Next, Pending, Question, Said, Waits};
 
 /// A call that another task of this process went on with; its result went there.
 const ELSEWHERE: &str = "This call was decided about elsewhere; its result did not reach this run. Check before you call it again.";
+
+/// A call that was decided about too late.
+const EXPIRED: &str = "Nobody answered in time whether this call may run; it was not run. Ask the user before you try again.";
 
 /// Somebody who can be asked a question of the model.
 pub trait Person: Send + Sync {
@@ -45,9 +50,9 @@ impl Work<'_> {
             self.calls = Arc::new(Calls::waiting(&self.driver.events, round, &pending));
         }
         for wait in &pending {
-            tokio::select! {
-                () = self.ask_about(machine, wait) => {}
-                () = self.control.token().cancelled() => return None,
+            self.ask_about(machine, wait).await;
+            if self.control.is_stopped() {
+                return None;
             }
         }
         self.tell_guards(machine, messages);
@@ -62,15 +67,24 @@ impl Work<'_> {
             Waits::Answer(question) => {
                 let question = question.clone();
                 self.driver.tell(Event::Question { call: wait.call, question: question.clone() });
-                if let Some(said) = self.driver.person.answer(&question).await {
+                if let Some(said) = self.unless_stopped(self.driver.person.answer(&question)).await {
                     machine.said(wait.call, &said);
                     self.driver.tell(Event::QuestionAnswered { call: wait.call, said });
                 }
             }
             Waits::Approval(request) => {
-                let Some(record) = self.driver.person.decide(request).await else { return };
+                let deciding = self.driver.person.decide(request);
+                let Some(record) = self.unless_stopped(deciding).await else { return };
                 self.decide(machine, wait, request, record).await;
             }
+        }
+    }
+
+    /// What a person says; `None` as well when the run is stopped meanwhile.
+    async fn unless_stopped<T>(&self, asked: impl Future<Output = Option<T>>) -> Option<T> {
+        tokio::select! {
+            said = asked => said,
+            () = self.control.token().cancelled() => None,
         }
     }
 
@@ -83,7 +97,20 @@ impl Work<'_> {
     ) {
         let (approval, decision) = (request.id, record.clone());
         self.calls.tell(wait.call, ToolState::ApprovalResponded { approval, decision });
-        match self.driver.invoker.decide(request.id, record).await {
+        let carried_out = {
+            let mut running = std::pin::pin!(self.driver.invoker.decide(request.id, record));
+            tokio::select! {
+                carried_out = &mut running => carried_out,
+                () = self.control.token().cancelled() => {
+                    self.driver.invoker.cancel_run(machine.state().run);
+                    match tokio::time::timeout(STOPPING, running).await {
+                        Ok(carried_out) => carried_out,
+                        Err(_) => return,
+                    }
+                }
+            }
+        };
+        match carried_out {
             Ok(Some(answer)) => {
                 if let Answer::Done(outcome) = &answer {
                     self.calls.ended(outcome);
@@ -92,6 +119,9 @@ impl Work<'_> {
             }
             Ok(None) => {
                 machine.undecidable(wait.call, ELSEWHERE);
+            }
+            Err(DecideError::Expired) => {
+                machine.expired(wait.call, EXPIRED);
             }
             Err(error) => {
                 let why = format!("This call was not run: {error}. Call it again if it is still needed.");

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{ModelAbility, ViewRequest};
+use toolcrib_core::{Catalog, ModelAbility, ToolInfo, ViewRequest};
 use toolcrib_providers::model::Model;
 use toolcrib_providers::{Declarations, Format, Options, declare};
 
 use super::Work;
 use crate::context::{self, Sizes};
-use crate::library::{ON_DEVICE_TOOLS, skill_limit};
+use crate::library::{ON_DEVICE_TOOLS, ToolNames, expand, skill_limit};
 use crate::machine::{ActiveSkill, Machine};
 
 /// What was sent last.
@@ -65,7 +65,7 @@ impl Work<'_> {
                 .then(|| ON_DEVICE_TOOLS.iter().map(|&name| name.to_owned()).collect());
             view.model = ModelAbility { provider: info.format.to_string(), allow };
         }
-        view.skill = allowed(skills);
+        view.skill = allowed(skills, &*self.driver.catalog);
         view
     }
 
@@ -92,9 +92,35 @@ impl Work<'_> {
     }
 }
 
-/// What the active skills allow together: a skill with a list limits, one without does not.
-fn allowed(skills: &[ActiveSkill]) -> Option<Vec<String>> {
-    let lists = skills.iter().filter(|skill| !skill.allowed_tools.is_empty());
-    let allowed: Vec<String> = lists.flat_map(|skill| skill.allowed_tools.clone()).collect();
+/// What the active skills allow together. A skill without a list does not limit. Those that the person or the agent's file activated are
+/// upper bounds, all of them; those that the model loaded itself add up within them.
+fn allowed(skills: &[ActiveSkill], catalog: &dyn Catalog) -> Option<Vec<String>> {
+    let limiting: Vec<&ActiveSkill> =
+        skills.iter().filter(|skill| !skill.allowed_tools.is_empty()).collect();
+    if limiting.is_empty() {
+        return None;
+    }
+    let names: Vec<ToolNames> = catalog.infos().into_iter().map(names_of).collect();
+    let tools = |list: &[String]| expand(Some(list), &names).tools;
+    let mut allowed: Vec<String> = names.iter().map(|tool| tool.name.clone()).collect();
+    let (bounds, loaded): (Vec<&ActiveSkill>, Vec<&ActiveSkill>) =
+        limiting.into_iter().partition(|skill| skill.in_prompt);
+    for bound in bounds {
+        let bound = tools(&bound.allowed_tools);
+        allowed.retain(|tool| bound.contains(tool));
+    }
+    if !loaded.is_empty() {
+        let lists: Vec<String> =
+            loaded.iter().flat_map(|skill| skill.allowed_tools.clone()).collect();
+        let loaded = tools(&lists);
+        allowed.retain(|tool| loaded.contains(tool));
+    }
+    // An empty list would mean no limit; what no skill takes away is left then.
+    allowed.push(crate::ask_user::NAME.to_owned());
     skill_limit(&allowed)
+}
+
+fn names_of(info: ToolInfo) -> ToolNames {
+    let (name, group, source) = (info.id.to_string(), info.group, info.source);
+    ToolNames { name, aliases: Vec::new(), group, source }
 }

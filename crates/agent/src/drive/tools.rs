@@ -12,7 +12,7 @@ use crate::machine::{Machine, Next};
 
 /// How long a stopped run waits for the outcomes of its calls; what is not there by then is answered as stopped (seed 001: stop returns to
 /// idle at once).
-const STOPPING: Duration = Duration::from_secs(2);
+pub(super) const STOPPING: Duration = Duration::from_secs(2);
 
 impl Work<'_> {
     /// Announces the calls of an answer.
@@ -44,7 +44,13 @@ impl Work<'_> {
                 self.driver.invoker.cancel_run(run);
                 match tokio::time::timeout(STOPPING, running).await {
                     Ok(answers) => answers,
-                    Err(_) => return machine.stop(),
+                    Err(_) => {
+                        // Those that have ended keep their results; only the others are answered as stopped.
+                        for (index, answer) in self.calls.take_done() {
+                            machine.keep(index, answer);
+                        }
+                        return machine.stop();
+                    }
                 }
             }
         };

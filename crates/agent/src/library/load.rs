@@ -9,7 +9,7 @@ use super::agent::{self, Agent, Form, GENERAL_ASSISTANT};
 use super::guide::{self, Guide};
 use super::kit::{self, Kit};
 use super::near::{did_you_mean, nearest, shown};
-use super::place::{Folder, Folders, Place, Problem};
+use super::place::{Folder, Folders, Place, Problem, Scope};
 use super::skill::{self, FILE, Skill};
 use super::tools::{Tools, expand};
 use super::{built_in, file};
@@ -44,7 +44,7 @@ pub struct Library {
 impl Library {
     /// Reads the folders. Whatever is wrong with one file is in `problems`, and everything else is there.
     ///
-    /// Of agents, kits and guides of one name the project's replaces the user's, which replaces the built-in one; two in the same scope
+    /// Of agents, kits and guides of one name a trusted project's replaces the user's, which replaces the built-in one; two in the same scope
     /// clash and neither is there. Skills of one name always clash. The General Assistant and built-in skills cannot be replaced.
     #[must_use]
     pub fn load(folders: &Folders, tools: &Tools<'_>) -> Self {
@@ -58,10 +58,10 @@ impl Library {
             typed("guides", &built_in::GUIDES, &folders.guides, &mut problems, |text, place| {
                 guide::read(text, place, tools)
             });
-        let mut agents = layered("agent", agents, &mut problems);
+        let mut agents = layered("agent", agents, folders.trusted, &mut problems);
         agents.sort_by_key(|agent| agent.name != GENERAL_ASSISTANT);
-        let kits = layered("kit", kits, &mut problems);
-        let guides = layered("guide of the tool", guides, &mut problems);
+        let kits = layered("kit", kits, folders.trusted, &mut problems);
+        let guides = layered("guide of the tool", guides, folders.trusted, &mut problems);
         Self { agents, skills, kits, guides, problems }
     }
 
@@ -152,7 +152,15 @@ named!(Guide, tool);
 named!(Skill, name);
 
 /// One of each name, of the last scope that has it; two of one name in one scope are a problem of both.
-fn layered<T: Named>(kind: &str, all: Vec<T>, problems: &mut Vec<Problem>) -> Vec<T> {
+fn layered<T: Named>(
+    kind: &str,
+    mut all: Vec<T>,
+    trusted: bool,
+    problems: &mut Vec<Problem>,
+) -> Vec<T> {
+    if !trusted {
+        all = without_replacements(kind, all, problems);
+    }
     let mut groups: BTreeMap<_, Vec<T>> = BTreeMap::new();
     for one in all {
         // The last scope of a name comes first.
@@ -165,6 +173,28 @@ fn layered<T: Named>(kind: &str, all: Vec<T>, problems: &mut Vec<Problem>) -> Ve
         if kept.last().is_none_or(|last| last.name() != one.name()) {
             kept.push(one);
         }
+    }
+    kept
+}
+
+/// Leaves out what a workspace that nobody vouched for would put in the place of something else: a person who names their own agent must
+/// not get somebody else's.
+fn without_replacements<T: Named>(
+    kind: &str,
+    all: Vec<T>,
+    problems: &mut Vec<Problem>,
+) -> Vec<T> {
+    let is_project = |one: &T| one.place().scope() == Some(Scope::Project);
+    let taken: HashSet<String> =
+        all.iter().filter(|one| !is_project(one)).map(|one| one.name().to_owned()).collect();
+    let (kept, left_out): (Vec<T>, Vec<T>) =
+        all.into_iter().partition(|one| !is_project(one) || !taken.contains(one.name()));
+    for one in left_out {
+        let message = format!(
+            "{kind} \"{}\" is there already, and this workspace is not trusted: it is not used in its place",
+            one.name()
+        );
+        problems.push(Problem::new(one.place().path().unwrap_or(Path::new("")), message));
     }
     kept
 }

@@ -67,6 +67,8 @@ pub struct Folder {
 /// The folders that a library is read from, each list in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
+    /// Whether the workspace is trusted: only then may what it brings along take the place of what is built in or the person's own.
+    pub trusted: bool,
     /// Agents: `NAME.toml`, `NAME.md`.
     pub agents: Vec<Folder>,
     /// Skills: `NAME/SKILL.md`.

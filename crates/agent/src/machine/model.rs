@@ -53,6 +53,13 @@ impl Machine {
         self.end(end);
     }
 
+    /// The run's time was over while the model answered; what had arrived is kept.
+    pub fn out_of_time(&mut self, error: &ModelError, message: String) {
+        self.keep_partial(error);
+        self.inject_queued();
+        self.out_of_budget(message);
+    }
+
     fn keep_partial(&mut self, error: &ModelError) {
         if error.partial.is_empty() {
             return;

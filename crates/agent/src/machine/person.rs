@@ -1,7 +1,7 @@
 //! What people said: answers to questions, decisions about calls.
 
 use serde_json::json;
-use toolcrib_core::{Answer, CallId};
+use toolcrib_core::{Answer, CallId, ErrorType, OutcomeKind};
 use toolcrib_providers::chat::{CallAnswer, UserKind, UserMessage};
 
 use super::guard::Round;
@@ -45,11 +45,24 @@ impl Machine {
 
     /// The decision about a call cannot be carried out any more; it is answered as not run. `false` = no such call waits.
     pub fn undecidable(&mut self, call: CallId, why: &str) -> bool {
+        self.not_decided(call, CallAnswer::not_run(call, why))
+    }
+
+    /// The decision about a call came too late; it was not run. `false` = no such call waits.
+    pub fn expired(&mut self, call: CallId, why: &str) -> bool {
+        let mut answer = CallAnswer::not_run(call, why);
+        answer.kind = Some(OutcomeKind::Expired);
+        answer.wire =
+            json!({"status": "error", "error_type": ErrorType::ApprovalExpired, "message": why});
+        self.not_decided(call, answer)
+    }
+
+    fn not_decided(&mut self, call: CallId, answer: CallAnswer) -> bool {
         let Some(pending) = self.take_pending(call, |what| matches!(what, Waits::Approval(_)))
         else {
             return false;
         };
-        self.put(pending.index, CallAnswer::not_run(call, why));
+        self.put(pending.index, answer);
         self.all_said();
         true
     }
@@ -104,7 +117,7 @@ fn answer(call: CallId, question: &Question, said: &Said) -> CallAnswer {
     CallAnswer {
         call,
         tool: Some(crate::ask_user::name()),
-        kind: Some(toolcrib_core::OutcomeKind::Succeeded),
+        kind: Some(OutcomeKind::Succeeded),
         wire: json!({"status": "success", "result": result}),
         is_error: false,
         media: Vec::new(),

@@ -85,6 +85,13 @@ impl Machine {
         None
     }
 
+    /// Records what became of a call before the run is stopped.
+    pub fn keep(&mut self, index: usize, answer: CallAnswer) {
+        if let Phase::Tools { .. } = self.state.phase {
+            self.put(index, answer);
+        }
+    }
+
     pub(super) fn put(&mut self, index: usize, answer: CallAnswer) {
         if let Some(message) = self.answering() {
             message.answer(index, answer);
@@ -98,8 +105,7 @@ impl Machine {
             message.open().filter(|at| pending.iter().all(|p| p.index != *at)).collect();
         for index in open {
             let id = ids.get(index).copied().unwrap_or_else(CallId::fresh);
-            let text = "This call was not run. Send it again if it is still needed.";
-            message.answer(index, CallAnswer::not_run(id, text));
+            message.answer(index, CallAnswer::not_run(id, texts::SEND_AGAIN));
         }
     }
 

@@ -15,6 +15,7 @@ use super::{Chat, INTERRUPTED, lock};
 use crate::command::run::{failure, report};
 use crate::output::{self, Failure};
 use crate::session::{Printer, TerminalPerson};
+use crate::terminal::visible;
 
 /// Talks until the input ends; the exit code of the last turn.
 pub(super) async fn talk(mut chat: Chat, json: bool) -> Result<u8, Failure> {
@@ -87,7 +88,10 @@ async fn turn(
         tokio::select! {
             finished = &mut running => {
                 return match finished.map_err(failure) {
-                    Ok(finished) => report(&finished, &printer, json).map(Some),
+                    Ok(mut finished) => {
+                        finished.text = visible(&finished.text).into_owned();
+                        report(&finished, &printer, json).map(Some)
+                    }
                     Err(failure) => {
                         output::failure(&failure, json);
                         Ok(Some(failure.code))

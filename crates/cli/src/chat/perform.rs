@@ -216,7 +216,8 @@ fn tools(view: &View) -> String {
 
 /// A call with everything that is known of it.
 fn expanded(row: &CallRow, paint: Paint) -> String {
-    let head = ended(row, paint).unwrap_or_else(|| format!("#{} {}", row.number, row.label(paint)));
+    let head = ended(row, paint, None).unwrap_or_else(|| row.label(paint));
+    let head = format!("#{} {head}", row.number);
     let args = match &row.args {
         RawArgs::Value(value) => format!("{value:#}"),
         RawArgs::Text(text) => match serde_json::from_str::<Value>(text) {

@@ -102,11 +102,12 @@ impl Shown {
         state.doing = Doing::Nothing;
         let lost = lock(&state.record).calls.drop_running();
         for row in lost {
-            if let Some(line) = ended(&row, state.paint()) {
+            if let Some(line) = ended(&row, state.paint(), Some(columns())) {
                 state.console.line(&line);
             }
         }
         state.console.live(Vec::new());
+        state.console.line("");
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -162,7 +163,7 @@ impl State {
                     Stop::Refused => self.note("the model, or a filter, refuses"),
                     _ => {}
                 }
-                self.become_busy(Doing::Thinking);
+                self.become_busy(Doing::Answering);
             }
             Event::Tool(tool) => self.tool(tool),
             other => self.remark(other),
@@ -249,7 +250,7 @@ impl State {
         }
         let record = lock(&self.record);
         let row = event.call.and_then(|id| record.calls.by_id(id));
-        let line = row.and_then(|row| ended(row, self.console.paint()));
+        let line = row.and_then(|row| ended(row, self.console.paint(), Some(columns())));
         drop(record);
         if let Some(line) = line {
             self.console.line(&line);
@@ -260,6 +261,7 @@ impl State {
         self.end_text();
         match (status, message) {
             ("completed", _) => {}
+            ("stopped", None) => self.note("stopped"),
             (_, Some(message)) => {
                 let mark = self.paint().with(Style::RED, "✗");
                 self.console.line(&format!("{mark} {}", one_line(message)));

@@ -10,6 +10,7 @@ use toolcrib_app::agent::library::{Folder, Folders, Library, Place, Problem, Sco
 use toolcrib_app::runner::{Runner, RunnerSettings};
 
 use crate::cli::{Places, World};
+use crate::config::{self, Env};
 use crate::output::{self, Failure};
 use crate::world;
 
@@ -28,7 +29,8 @@ impl Shelf {
     pub(super) fn open(places: &Places) -> Result<Self, Failure> {
         let named = places.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
         let workspace = std::path::absolute(&named)?;
-        let folders = world::library_folders(Some(&workspace));
+        let config = config::load(&Env::of_process())?;
+        let folders = world::library_folders(Some(&workspace), &config);
         let world = World {
             workspace: Some(workspace.clone()),
             tools: places.tools.clone(),

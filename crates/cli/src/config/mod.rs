@@ -19,6 +19,8 @@ pub(crate) mod units;
 mod values;
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use choose::{Chosen, ModelChoice, ModelFlags, choose};

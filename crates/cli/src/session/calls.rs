@@ -7,7 +7,7 @@ use serde_json::Value;
 use toolcrib_app::agent::events::{ToolEvent, ToolState};
 use toolcrib_app::core::{CallId, OutcomeKind, RawArgs, Report};
 
-use crate::terminal::{Paint, Style, one_line, shorten};
+use crate::terminal::{Paint, Style, one_line, shorten, width};
 
 /// Columns of the argument that tells a call from others of its tool.
 const LABEL: usize = 60;
@@ -129,8 +129,8 @@ impl CallRow {
     }
 }
 
-/// The line of a call that has ended; `None` = it has not.
-pub(crate) fn ended(row: &CallRow, paint: Paint) -> Option<String> {
+/// The line of a call that has ended; `None` = it has not. In a chat, which has so many columns, it is shortened and numbered.
+pub(crate) fn ended(row: &CallRow, paint: Paint, columns: Option<usize>) -> Option<String> {
     let (mark, style, words, elapsed) = match row.end.as_ref()? {
         ToolState::OutputAvailable { elapsed_ms, .. } => {
             ("✓", Style::GREEN, String::new(), Some(*elapsed_ms))
@@ -144,7 +144,16 @@ pub(crate) fn ended(row: &CallRow, paint: Paint) -> Option<String> {
         _ => return None,
     };
     let elapsed = elapsed.map(|ms| format!(" · {}", duration(Duration::from_millis(ms))));
-    let after = format!("{words}{} · #{}", elapsed.unwrap_or_default(), row.number);
+    let elapsed = elapsed.unwrap_or_default();
+    let after = match columns {
+        None => format!("{words}{elapsed}"),
+        Some(columns) => {
+            let end = format!("{elapsed} · #{}", row.number);
+            let begin = width(&row.label(Paint { colour: false })) + width(mark) + 1;
+            let room = columns.saturating_sub(begin + width(&end));
+            format!("{}{end}", shorten(&words, room.max(12)))
+        }
+    };
     Some(format!("{} {}{}", paint.with(style, mark), row.label(paint), paint.dim(&after)))
 }
 
@@ -225,7 +234,7 @@ mod tests {
         assert_eq!(calls.running().count(), 1);
         calls.saw(&event(call, end));
         assert_eq!(calls.running().count(), 0);
-        assert_eq!(ended(calls.find(None).unwrap(), PLAIN).as_deref(), Some(expected));
+        assert_eq!(ended(calls.find(None).unwrap(), PLAIN, Some(200)).as_deref(), Some(expected));
     }
 
     #[test]
@@ -258,7 +267,7 @@ mod tests {
         let args = RawArgs::Value(json!({"n": 1}));
         calls.saw(&event(CallId::fresh(), ToolState::InputAvailable { args }));
         let lost = calls.drop_running();
-        let line = ended(&lost[0], PLAIN).unwrap();
+        let line = ended(&lost[0], PLAIN, Some(200)).unwrap();
         assert!(line.starts_with(r#"✗ read_file {"n":1} · cancelled: stopped"#), "{line}");
         assert!(calls.drop_running().is_empty());
     }

@@ -4,7 +4,7 @@ use toolcrib_app::agent::drive::Person;
 use toolcrib_app::agent::machine::{Question, Said};
 use toolcrib_app::core::{ApprovalRequest, BoxFuture, CallId, Decision, DecisionRecord};
 
-use crate::terminal::{self, Console, TERMINAL};
+use crate::terminal::{self, Console, TERMINAL, TerminalApprover};
 
 /// The person at the terminal; nobody where there is none.
 #[derive(Clone)]
@@ -29,6 +29,33 @@ impl Person for TerminalPerson {
             let _seat = self.0.seat().await;
             let decision = terminal::decide(&self.0, request).await.ok()?;
             Some(record(decision, TERMINAL))
+        })
+    }
+}
+
+/// The person of a chat, or a decision of another terminal: whichever comes first.
+pub(super) struct HereOrElsewhere {
+    here: TerminalApprover,
+    elsewhere: WaitForDecision,
+}
+
+impl HereOrElsewhere {
+    pub(super) fn new(console: Console, elsewhere: WaitForDecision) -> Self {
+        Self { here: TerminalApprover::new(console), elsewhere }
+    }
+}
+
+impl Approver for HereOrElsewhere {
+    fn turn(&self) -> BoxFuture<'_, Option<Turn>> {
+        self.here.turn()
+    }
+
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Asked> {
+        Box::pin(async {
+            tokio::select! {
+                here = self.here.ask(request) => here,
+                elsewhere = self.elsewhere.ask(request) => elsewhere,
+            }
         })
     }
 }

@@ -31,9 +31,10 @@ use crate::output::Failure;
 use crate::terminal::{Console, TerminalApprover};
 use crate::world;
 
-pub(crate) use calls::{CallRow, Calls, duration, ended};
+pub(crate) use calls::{CallRow, Calls, duration, ended, failure_words};
 pub(crate) use conversation::go_on_in;
 pub(crate) use deciding::{Prepared, TerminalPerson};
+use deciding::HereOrElsewhere;
 pub(crate) use setup::Setup;
 pub(crate) use show::Printer;
 pub(crate) use tally::Tally;
@@ -170,7 +171,13 @@ fn approver(
         None => Some(Arc::new(TerminalApprover::new(console.clone()))),
         Some(OnAsk::Deny) => None,
         Some(OnAsk::Fail) => Some(Arc::new(AskLater)),
-        Some(OnAsk::Wait(_)) => Some(Arc::new(WaitForDecision::new(approvals))),
+        Some(OnAsk::Wait(_)) => {
+            let elsewhere = WaitForDecision::new(approvals);
+            Some(match console.is_chat() {
+                true => Arc::new(HereOrElsewhere::new(console.clone(), elsewhere)),
+                false => Arc::new(elsewhere),
+            })
+        }
     }
 }
 
@@ -219,7 +226,7 @@ fn runner_settings(config: &Config, workspace: Option<PathBuf>) -> Result<Runner
                 prices.with_override(pattern, Price::flat(rates)).map_err(|error| wrong(&error))?;
         }
     }
-    let folders = world::library_folders(workspace.as_deref());
+    let folders = world::library_folders(workspace.as_deref(), config);
     let compaction = CompactionRules::default();
     Ok(RunnerSettings { folders, workspace, windows, prices, compaction })
 }

@@ -3,16 +3,15 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolcrib_app::agent::events::{Event, EventSink};
+use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
 
-use super::{Calls, Tally, ended};
+use super::{Tally, failure_words};
 use crate::output;
 use crate::terminal::{Console, one_line, visible};
 
 /// What was shown, and what it says of the exit code.
 pub(crate) struct Shown {
     console: Console,
-    calls: Calls,
     pub(crate) tally: Tally,
     /// Whether text of the model stands on standard output already, and its line is not ended.
     pub(crate) streamed: bool,
@@ -30,7 +29,6 @@ impl Printer {
     pub(crate) fn new(console: Console) -> Self {
         let shown = Shown {
             console,
-            calls: Calls::default(),
             tally: Tally::default(),
             streamed: false,
             open_line: false,
@@ -81,14 +79,7 @@ impl Shown {
                     self.note(&format!("answered by {model} ({provider})"));
                 }
             }
-            Event::Tool(tool) => {
-                let paint = self.console.paint();
-                let line = self.calls.saw(tool).and_then(|row| ended(row, paint));
-                if let Some(line) = line {
-                    self.end_line();
-                    self.console.line(&line);
-                }
-            }
+            Event::Tool(tool) => self.tool(tool),
             Event::RunStart { model, scripted: true, .. } => {
                 self.note(&format!("the scripted model {model} replays a file; nobody thinks here"));
             }
@@ -110,6 +101,20 @@ impl Shown {
             Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),
             _ => {}
         }
+    }
+
+    fn tool(&mut self, event: &ToolEvent) {
+        let line = match &event.state {
+            ToolState::OutputAvailable { elapsed_ms, .. } => format!("done, {elapsed_ms} ms"),
+            ToolState::OutputError { outcome, output, elapsed_ms, .. } => {
+                format!("{outcome}, {elapsed_ms} ms: {}", failure_words(output))
+            }
+            ToolState::OutputDenied { outcome, output, .. } => {
+                format!("{outcome}: {}", failure_words(output))
+            }
+            _ => return,
+        };
+        self.note(&format!("{} … {line}", event.tool));
     }
 
     fn note(&mut self, text: &str) {

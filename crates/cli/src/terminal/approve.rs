@@ -16,7 +16,7 @@ use super::keys::Key;
 /// Who decided, in records.
 pub(crate) const TERMINAL: &str = "terminal";
 
-const MENU: &str = "Run it? [y]es once, [r]un: yes for this run, [n]o, [s]kip, [e]dit arguments, [v]iew all arguments: ";
+const MENU: &str = "Run it? [y]es once, [r]: yes for this run, [n]o, [s]kip, [e]dit, [v]iew all: ";
 
 /// Asks at this terminal, one question at a time.
 #[derive(Clone, Default)]

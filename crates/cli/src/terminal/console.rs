@@ -88,9 +88,14 @@ impl Console {
         self.inner.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it is that of a chat.
+    pub(crate) fn is_chat(&self) -> bool {
+        matches!(self.screen().out, Out::Chat(_))
+    }
+
     /// Whether somebody would see a card and could answer it.
     pub(crate) fn has_person(&self) -> bool {
-        matches!(self.screen().out, Out::Chat(_)) || io::stderr().is_terminal()
+        self.is_chat() || io::stderr().is_terminal()
     }
 
     /// Prints finished lines.

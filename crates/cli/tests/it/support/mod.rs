@@ -3,12 +3,14 @@
 mod env;
 mod model;
 mod provider;
+mod pty;
 mod script;
 mod server;
 
 pub(crate) use env::{TestEnv, end};
 pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
 pub(crate) use provider::{Provider, Reply};
+pub(crate) use pty::Terminal;
 pub(crate) use script::of_type;
 pub(crate) use server::Server;
 

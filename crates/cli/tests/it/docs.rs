@@ -1,0 +1,119 @@
+//! The examples of the pages work, and their links lead somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{self, TestEnv};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join("docs").join(name)).unwrap()
+}
+
+/// The blocks of a language, each with the last line before it that is not blank.
+fn blocks(page: &str, language: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut before = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(of) = line.strip_prefix("```") {
+            let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            if of == language {
+                found.push((before.clone(), text.join("\n") + "\n"));
+            }
+        } else if !line.trim().is_empty() {
+            line.clone_into(&mut before);
+        }
+    }
+    found
+}
+
+/// Blocks with a path in front are files.
+fn write_files(env: &TestEnv, page: &str, language: &str) -> usize {
+    let mut written = 0;
+    for (before, text) in blocks(page, language) {
+        if let Some(path) = before.strip_prefix('`').and_then(|rest| rest.strip_suffix("`:")) {
+            env.own(path, &text);
+            written += 1;
+        }
+    }
+    written
+}
+
+#[test]
+fn agents_skills_kits_and_guides() {
+    let env = TestEnv::new();
+    let page = page("agents.md");
+    assert_eq!(write_files(&env, &page, "markdown") + write_files(&env, &page, "yaml"), 4);
+    for (kind, name) in [("agent", "reviewer"), ("skill", "house-style"), ("kit", "read_first")] {
+        let ended = env.run(&[kind, "list"]).code(0);
+        assert_eq!(ended.stderr, "", "{kind}");
+        assert!(ended.stdout.contains(name), "{}", ended.stdout);
+    }
+    let path = env.outside().join("home/skills/house-style");
+    env.run(&["skill", "validate", path.to_str().unwrap()]).code(0);
+    // The guide and the kit are in the prompt of an agent that has their tools.
+    for words in
+        ["Read the page before you quote it.", "Change a file without losing what is in it."]
+    {
+        let turns = format!("\n  - expect: {{system_contains: {words:?}}}\n    say: Yes.\n");
+        let ended = env.play(&turns, &[]).code(0);
+        assert!(!ended.stderr.contains(".yaml:"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_tool_of_ones_own() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = TestEnv::new();
+    let page = page("own-tools.md");
+    let (_, definition) = blocks(&page, "toml").remove(0);
+    let (_, program) = blocks(&page, "python").remove(0);
+    env.write("mine/weather/tool.toml", definition);
+    env.write("mine/weather/forecast.py", program);
+    let path = env.root().join("mine/weather/forecast.py");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = env.run(&["tool", "list", "--tools", "mine"]).code(0).stdout;
+    let row = text.lines().find(|line| line.starts_with("weather ")).unwrap();
+    assert!(row.contains("Forecast of the weather") && !row.contains("error"), "{row}");
+    let args = ["tool", "show", "weather", "--json", "--tools", "mine"];
+    let spec = support::json(&env.run(&args).code(0).stdout);
+    assert_eq!(spec["input_schema"]["required"], serde_json::json!(["city", "unit"]));
+}
+
+#[test]
+fn a_script() {
+    let env = TestEnv::new();
+    env.write("notes.md", "buy milk\n");
+    let (_, script) = blocks(&page("scripted.md"), "yaml").remove(0);
+    env.write("script.yaml", script);
+    let ended = env.run(&["run", "--model", "scripted:script.yaml", "What did I want?"]).code(0);
+    assert_eq!(ended.stdout, "You wanted milk.\n");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
+            .map(|name| root().join(name))
+            .to_vec();
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|ending| ending == "md")));
+    let mut links = 0;
+    for path in pages {
+        let text = fs::read_to_string(&path).unwrap();
+        for rest in text.split("](").skip(1) {
+            let link = rest.split(')').next().unwrap();
+            let file = link.split('#').next().unwrap();
+            if link.contains("://") || file.is_empty() {
+                continue;
+            }
+            links += 1;
+            assert!(path.parent().unwrap().join(file).exists(), "{link} in {}", path.display());
+        }
+    }
+    assert!(links > 20, "{links}");
+}
