@@ -35,8 +35,8 @@ pub struct ToolFolder {
     pub id: String,
     /// The folder; one that does not exist has no tools.
     pub path: PathBuf,
-    /// Whether anybody may have written what is in it, as in a workspace that came from elsewhere: its tools are then of high risk at
-    /// least, whatever they say of themselves.
+    /// Whether anybody may have written what is in it, as in a workspace that came from elsewhere: its tools are then of critical risk,
+    /// whatever they say of themselves, and get no configured values.
     pub of_anybody: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Folders of tools, loaded again when they change.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use tokio::sync::Mutex;
 use toolcrib_agent::drive::Refresh;
 use toolcrib_builtins::folder::FolderSource;
 use toolcrib_core::{BoxFuture, Catalog, Source as _, Status, ToolError};
@@ -13,7 +14,7 @@ use crate::settings::{Settings, ToolFolder};
 #[derive(Default)]
 pub(crate) struct ToolFolders {
     sources: Vec<FolderSource>,
-    /// What each looked like when it was loaded last.
+    /// What each looked like when it was loaded last. Held while they load, so that an older look never replaces a newer one.
     seen: Mutex<HashMap<String, u64>>,
 }
 
@@ -24,22 +25,31 @@ impl ToolFolders {
         Self { sources: sources.collect(), seen: Mutex::default() }
     }
 
-    /// Loads those that changed since the last time; calls in flight finish on the tools they began with.
+    /// Loads those that changed since the last time; calls in flight finish on the tools they began with. Whether any did.
+    ///
+    /// # Errors
+    /// What is wrong with those that could not be loaded, as one error; all others are loaded, and these are tried again the next time.
     pub(crate) async fn load(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
+        let mut seen = self.seen.lock().await;
         let mut changed = false;
+        let mut failed: Option<ToolError> = None;
         for source in &self.sources {
             let now = source.fingerprint();
-            let before = self.seen().insert(source.id().to_owned(), now);
-            if before != Some(now) {
-                catalog.attach(source).await?;
-                changed = true;
+            if seen.get(source.id()) == Some(&now) {
+                continue;
+            }
+            match catalog.attach(source).await {
+                Ok(_) => {
+                    seen.insert(source.id().to_owned(), now);
+                    changed = true;
+                }
+                Err(error) => match &mut failed {
+                    None => failed = Some(error),
+                    Some(first) => first.message = format!("{} {}", first.message, error.message),
+                },
             }
         }
-        Ok(changed)
-    }
-
-    fn seen(&self) -> std::sync::MutexGuard<'_, HashMap<String, u64>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        failed.map_or(Ok(changed), Err)
     }
 
     fn is_ours(&self, source: &str) -> bool {
@@ -48,10 +58,13 @@ impl ToolFolders {
 }
 
 fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
-    let tools = settings.engine.tools.iter();
-    let config = tools.map(|(tool, settings)| (tool.clone(), settings.config.clone())).collect();
-    let source = FolderSource::new(folder.id.clone(), &folder.path).with_config(config);
-    let source = if folder.of_anybody { source.of_anybody() } else { source };
+    let source = FolderSource::new(folder.id.clone(), &folder.path);
+    let source = if folder.of_anybody {
+        source.of_anybody()
+    } else {
+        let tools = settings.engine.tools.iter();
+        source.with_config(tools.map(|(tool, own)| (tool.clone(), own.config.clone())).collect())
+    };
     match &settings.locale {
         Some(locale) => source.with_locale(locale.as_str()),
         None => source,
@@ -70,7 +83,10 @@ impl Refresh for Reload {
             match self.folders.load(&*self.catalog).await {
                 Ok(false) => Vec::new(),
                 Ok(true) => broken(&self.folders, &*self.catalog),
-                Err(error) => vec![error.message],
+                Err(error) => {
+                    let others = broken(&self.folders, &*self.catalog);
+                    std::iter::once(error.message).chain(others).collect()
+                }
             }
         })
     }
@@ -85,4 +101,78 @@ fn broken(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
         _ => None,
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use toolcrib_core::{Source, ToolInfo, View, ViewRequest};
+    use toolcrib_engine::Engine;
+
+    use super::*;
+
+    /// A registry that refuses one source for a while.
+    struct Refusing<'a> {
+        inner: &'a dyn Catalog,
+        refuses: AtomicBool,
+    }
+
+    impl Catalog for Refusing<'_> {
+        fn view(&self, request: &Arc<ViewRequest>) -> Arc<View> {
+            self.inner.view(request)
+        }
+
+        fn infos(&self) -> Vec<ToolInfo> {
+            self.inner.infos()
+        }
+
+        fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
+            self.inner.set_enabled(tool, enabled)
+        }
+
+        fn set_tools_enabled(&self, enabled: bool) {
+            self.inner.set_tools_enabled(enabled);
+        }
+
+        fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>> {
+            if source.id() == "bad" && self.refuses.load(Ordering::Relaxed) {
+                return Box::pin(async { Err(ToolError::execution("No room for it.")) });
+            }
+            self.inner.attach(source)
+        }
+
+        fn detach(&self, source: &str) -> bool {
+            self.inner.detach(source)
+        }
+
+        fn generation(&self) -> u64 {
+            self.inner.generation()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_fails_is_tried_again_and_does_not_hold_up_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = Settings::new(dir.path(), dir.path().join("state"));
+        for id in ["bad", "good"] {
+            let tool = dir.path().join(id).join(format!("{id}_tool"));
+            std::fs::create_dir_all(&tool).unwrap();
+            std::fs::write(tool.join("tool.toml"), "description = \"x\"\ncommand = [\"sh\"]")
+                .unwrap();
+            settings.tool_folders.push(ToolFolder::new(id, dir.path().join(id)));
+        }
+        let engine = Engine::builder().build();
+        let catalog = Refusing { inner: engine.catalog(), refuses: AtomicBool::new(true) };
+        let names = || catalog.infos().iter().map(|info| info.id.to_string()).collect::<Vec<_>>();
+        let folders = ToolFolders::new(&settings);
+        for _ in 0..2 {
+            assert_eq!(folders.load(&catalog).await.unwrap_err().message, "No room for it.");
+            assert_eq!(names(), ["good_tool"]);
+        }
+        catalog.refuses.store(false, Ordering::Relaxed);
+        assert!(folders.load(&catalog).await.unwrap());
+        assert_eq!(names(), ["good_tool", "bad_tool"]);
+        assert!(!folders.load(&catalog).await.unwrap());
+    }
 }

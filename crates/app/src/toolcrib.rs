@@ -78,7 +78,7 @@ impl Toolcrib {
     #[must_use]
     pub fn declare(&self, format: Format, view: &Arc<ViewRequest>, strict: bool) -> Declarations {
         let view = self.catalog().view(view);
-        providers::declare(format, &view.tools, &Options { strict })
+        providers::declare(format, &view.tools, &Options { strict, ..Options::default() })
     }
 
     /// Where conversations and runs are kept.

@@ -209,6 +209,10 @@ pub struct ToolSpec {
     pub examples: Vec<Example>,
     /// Version of the tool itself.
     pub version: String,
+    /// A digest of what a call runs, of a tool whose program is a file that anybody may edit; `None` = code of its host. Part of the
+    /// definition, so that no approval outlives the program that it was given for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<String>,
 }
 
 impl ToolSpec {
@@ -239,6 +243,7 @@ impl ToolSpec {
             trust: Trust::External,
             examples: Vec::new(),
             version: "1".to_owned(),
+            runs: None,
         }
     }
 

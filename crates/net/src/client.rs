@@ -22,7 +22,7 @@ use crate::inflate::Inflater;
 use crate::limits::{Limits, REDIRECT_CEILING};
 use crate::message::{Head, Hop, Request, Response, kept_headers, reason_of};
 use crate::policy::AddressPolicy;
-use crate::pool::{Connection, Home, Origin, Pool, Unanswered};
+use crate::pool::{Connection, Home, Origin, Pool, Reach, Unanswered};
 use crate::redirect::{Outgoing, is_followed, next_hop};
 use crate::resolve::{Resolve, SystemResolver};
 use crate::tls;
@@ -82,8 +82,10 @@ impl HttpClient {
     /// The same client keeping connections for the next request to their origin: at most 4 idle ones per origin, each for
     /// at most 60 seconds. For endpoints that the owner configured and that are asked again and again; clones share them.
     ///
-    /// A request that fails on a kept connection before any byte of a response came is sent once more on a fresh one:
-    /// the peer had closed it meanwhile.
+    /// A request for which a kept connection turns out to be closed is sent once more on a fresh one: when no byte of it had left, so that
+    /// the peer cannot have processed it; and where repeating it changes nothing (RFC 9110 9.2.2), also when no byte of a response
+    /// came. A `POST` that left is never repeated silently: it may have been processed, and be paid for, twice. Whoever sends such a
+    /// request decides whether to send it again.
     #[must_use]
     pub fn with_keep_alive(mut self) -> Self {
         self.pool = Some(Arc::default());
@@ -187,7 +189,7 @@ impl HttpClient {
         Ok(Answer { response, connection, home: self.home(target) })
     }
 
-    /// The same over a kept connection; none when there is none, or when the peer had closed it.
+    /// The same over a kept connection; none when there is none, or when the peer had closed it and the request may be sent again.
     async fn hop_again(
         &self,
         target: &Target,
@@ -200,7 +202,10 @@ impl HttpClient {
         let message = message_for(target, outgoing, true)?;
         match connection.exchange(message, patience, host).await {
             Ok(response) => Ok(Some(Answer { response, connection, home: Some(home) })),
-            Err(Unanswered { untouched: true, .. }) => Ok(None),
+            Err(Unanswered { reach: Reach::Unsent, .. }) => Ok(None),
+            Err(Unanswered { reach: Reach::Unanswered, .. }) if outgoing.method.is_idempotent() => {
+                Ok(None)
+            }
             Err(Unanswered { error, .. }) => Err(error),
         }
     }

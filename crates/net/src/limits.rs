@@ -40,7 +40,8 @@ pub struct Limits {
     /// From the start to the last body byte, all hops together. For an endless stream choose a large value.
     pub total: Duration,
     /// Longest silence of the peer while its response head or the next piece of its body is awaited; none = only
-    /// [`Limits::total`] bounds it. For event streams, whose whole length nobody knows.
+    /// [`Limits::total`] bounds it. For event streams, whose whole length nobody knows. The wait for the head begins with the sending of the
+    /// request, so a slow upload counts as silence: choose it longer than the largest request takes.
     pub idle: Option<Duration>,
     /// Look-up of one hop, and connection plus TLS of one hop.
     pub connect: Duration,

@@ -57,14 +57,31 @@ pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: Driver,
     peer: SocketAddr,
-    received: Arc<AtomicU64>,
+    moved: Arc<Moved>,
+}
+
+/// Bytes that a connection has moved.
+#[derive(Default)]
+struct Moved {
+    received: AtomicU64,
+    sent: AtomicU64,
 }
 
 /// Why a request on a connection has no response.
 pub(crate) struct Unanswered {
     pub(crate) error: HttpError,
-    /// Whether the connection broke before any byte of a response: the peer had probably closed it before.
-    pub(crate) untouched: bool,
+    pub(crate) reach: Reach,
+}
+
+/// How far a request that has no response got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// No byte of it left: the peer had closed the connection before, and nothing was processed.
+    Unsent,
+    /// It left, at least in part, and no byte of a response came: the peer had probably closed the connection before, but may have processed it.
+    Unanswered,
+    /// A response had begun, or the time was over.
+    Begun,
 }
 
 impl Connection {
@@ -74,8 +91,8 @@ impl Connection {
         peer: SocketAddr,
         host: &str,
     ) -> Result<Self, HttpError> {
-        let received = Arc::new(AtomicU64::new(0));
-        let counted = Counted { stream, received: Arc::clone(&received) };
+        let moved = Arc::new(Moved::default());
+        let counted = Counted { stream, moved: Arc::clone(&moved) };
         let (sender, connection) = http1::Builder::new()
             .max_headers(HARD_MAX_HEADERS)
             .max_header_size(HARD_MAX_HEAD_BYTES)
@@ -83,7 +100,7 @@ impl Connection {
             .handshake(TokioIo::new(counted))
             .await
             .map_err(|error| HttpError::from_hyper(&error, host.to_owned()))?;
-        Ok(Self { sender, driver: Driver::new(connection), peer, received })
+        Ok(Self { sender, driver: Driver::new(connection), peer, moved })
     }
 
     /// The checked address at its other end.
@@ -98,16 +115,24 @@ impl Connection {
         patience: Patience,
         host: &str,
     ) -> Result<http::Response<Incoming>, Unanswered> {
-        let before = self.received.load(Ordering::Relaxed);
+        let count = |moved: &Moved| {
+            (moved.sent.load(Ordering::Relaxed), moved.received.load(Ordering::Relaxed))
+        };
+        let before = count(&self.moved);
         let sending = self.driver.drive(self.sender.send_request(message));
         match patience.bound(Phase::Response, host, sending).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => {
-                let untouched = self.received.load(Ordering::Relaxed) == before;
+                let after = count(&self.moved);
+                let reach = match () {
+                    () if after == before => Reach::Unsent,
+                    () if after.1 == before.1 => Reach::Unanswered,
+                    () => Reach::Begun,
+                };
                 let error = HttpError::from_hyper(&error, host.to_owned());
-                Err(Unanswered { error, untouched })
+                Err(Unanswered { error, reach })
             }
-            Err(error) => Err(Unanswered { error, untouched: false }),
+            Err(error) => Err(Unanswered { error, reach: Reach::Begun }),
         }
     }
 
@@ -123,10 +148,19 @@ impl Connection {
     }
 }
 
-/// A stream that counts what it reads.
+/// A stream that counts what it reads and writes.
 struct Counted {
     stream: Box<dyn Io>,
-    received: Arc<AtomicU64>,
+    moved: Arc<Moved>,
+}
+
+impl Counted {
+    fn sent(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(count)) = &written {
+            self.moved.sent.fetch_add(*count as u64, Ordering::Relaxed);
+        }
+        written
+    }
 }
 
 impl AsyncRead for Counted {
@@ -138,7 +172,7 @@ impl AsyncRead for Counted {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         let more = buf.filled().len().saturating_sub(before);
-        self.received.fetch_add(more as u64, Ordering::Relaxed);
+        self.moved.received.fetch_add(more as u64, Ordering::Relaxed);
         read
     }
 }
@@ -149,7 +183,8 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.sent(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -165,7 +200,8 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.sent(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -6,7 +6,13 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::RawArgs;
 
 use crate::raw;
-use crate::turn::ModelCall;
+use crate::turn::{ModelCall, Stop};
+
+/// Calls of one answer at most. OpenAI takes 128 tools in a request; an answer with more calls than this is a model, or a server, out of
+/// control, and each call would be matched against all others.
+pub(crate) const MAX_CALLS: usize = 256;
+/// Blocks or output items of one answer at most: a text with many citations has hundreds.
+pub(crate) const MAX_BLOCKS: usize = 1_000;
 
 /// Text for a call whose arguments were cut by the limit of output.
 pub(crate) const CUT: &str = "The answer ended inside the arguments of this call, so it was not run. Send the call again with complete arguments; write large contents in several smaller calls.";
@@ -20,8 +26,10 @@ const REUSED: &str = "Two different calls carried the same id, so this second on
 pub(crate) enum End {
     /// Everything arrived.
     Whole,
-    /// The limit of output was reached: the last call may be incomplete.
+    /// The limit of output was reached, or a filter or something unknown stopped it: the last call may be incomplete.
     Cut,
+    /// The end came, but no reason for it: text that is no whole JSON value may be a piece of one.
+    Unsaid,
     /// The end never came, or a piece could not be read: nothing may run.
     Broken,
 }
@@ -32,12 +40,13 @@ impl End {
         match self {
             Self::Whole => RawArgs::Text(text),
             Self::Broken => broken(UNFINISHED),
-            Self::Cut if text.trim().is_empty() && !last => RawArgs::Text(text),
+            Self::Cut | Self::Unsaid if text.trim().is_empty() && !last => RawArgs::Text(text),
+            Self::Unsaid if raw::is_json(&text) => RawArgs::Text(text),
             // A bare number or word may be the beginning of a longer one.
             Self::Cut if text.trim_end().ends_with(['}', ']', '"']) && raw::is_json(&text) => {
                 RawArgs::Text(text)
             }
-            Self::Cut => broken(CUT),
+            Self::Cut | Self::Unsaid => broken(CUT),
         }
     }
 
@@ -48,6 +57,14 @@ impl End {
             _ => self.text(text, last),
         }
     }
+}
+
+/// The failure of an answer with more calls or blocks than any answer has.
+pub(crate) fn too_many(limit: usize, notes: &mut Vec<String>) -> Stop {
+    let words =
+        format!("the answer has more than {limit} calls or blocks; none of its calls is run");
+    notes.push(words.clone());
+    Stop::Failed(words)
 }
 
 pub(crate) fn broken(text: &str) -> RawArgs {

@@ -21,6 +21,8 @@ pub struct Options {
     /// Ask for strict mode where a schema can be expressed in it without loss of meaning. Tools of remote sources never are (DESIGN 9), nor more
     /// than 20 tools for Anthropic. Gemini and the text format have no such mode per tool.
     pub strict: bool,
+    /// Whose rules strict schemas follow; `None` = those of the format. Only servers that speak OpenAI's formats have others.
+    pub rules: Option<schema::Strict>,
 }
 
 /// Something of a definition that a provider does not take as it is.
@@ -77,7 +79,8 @@ pub fn declare<'a>(
             continue;
         }
         let wire = names.wire(name).unwrap_or(name);
-        let made = function(format, spec, wire, strict_left > 0);
+        let options = Options { strict: strict_left > 0, ..*options };
+        let made = function(format, spec, wire, options);
         strict_left -= usize::from(made.strict);
         warnings.extend(made.warnings);
         functions.push(made.value);
@@ -110,7 +113,7 @@ pub fn lint(spec: &ToolSpec, format: Format, options: &Options) -> Vec<Warning> 
     let name = spec.name.as_str();
     let names = NameMap::new(format, [name]);
     let wire = names.wire(name).unwrap_or(name);
-    let mut warnings = function(format, spec, wire, options.strict).warnings;
+    let mut warnings = function(format, spec, wire, *options).warnings;
     if wire != name {
         warnings.push(warning(name, "", format!("its name on the wire is {wire}")));
     }
@@ -136,10 +139,10 @@ struct Made {
     warnings: Vec<Warning>,
 }
 
-fn function(format: Format, spec: &ToolSpec, wire: &str, strict: bool) -> Made {
+fn function(format: Format, spec: &ToolSpec, wire: &str, options: Options) -> Made {
     let name = spec.name.as_str();
     let mut warnings = Vec::new();
-    let ported = port(format, spec, strict, &mut warnings);
+    let ported = port(format, spec, options, &mut warnings);
     let mut description = spec.description.clone();
     for sentence in &ported.about {
         if !description.is_empty() {
@@ -176,17 +179,19 @@ pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String,
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn port(format: Format, spec: &ToolSpec, strict: bool, warnings: &mut Vec<Warning>) -> Ported {
+fn port(format: Format, spec: &ToolSpec, options: Options, warnings: &mut Vec<Warning>) -> Ported {
     let input = &spec.input_schema;
     // A tool from elsewhere: `server__tool`, or of a paired app (core::remote_name).
     let is_remote = spec.tier == Tier::Interface || spec.name.as_str().contains("__");
-    let dialect = match format {
-        Format::OpenAiChat | Format::OpenAiResponses => Some(schema::Strict::OpenAi),
+    let rules = match format {
+        Format::OpenAiChat | Format::OpenAiResponses => {
+            Some(options.rules.unwrap_or(schema::Strict::OpenAi))
+        }
         Format::Anthropic => Some(schema::Strict::Anthropic),
         Format::Gemini | Format::Text => None,
     };
-    if let Some(dialect) = dialect.filter(|_| strict && !is_remote) {
-        match schema::strict(input, dialect) {
+    if let Some(rules) = rules.filter(|_| options.strict && !is_remote) {
+        match schema::strict(input, rules) {
             Ok(ported) => return ported,
             Err(loss) => {
                 let message = format!("sent without strict mode: {}", loss.message);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::{BoxFuture, CancellationToken};
 
 use crate::chat::Message;
-use crate::declare::Declarations;
+use crate::declare::{Declarations, Options};
 use crate::format::Format;
 use crate::turn::{Turn, Usage};
 
@@ -190,6 +190,11 @@ pub trait Model: Send + Sync {
     /// known that the model takes no tools. Ask before every round; a model learns it by [`FailureKind::NoTools`].
     fn tool_format(&self) -> Format {
         self.info().format
+    }
+
+    /// How its tools are declared beside that; ask together with the format.
+    fn tool_options(&self) -> Options {
+        Options::default()
     }
 
     /// Asks it. Retries of the request happen inside; no tool is ever run here.

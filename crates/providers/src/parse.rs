@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::calls::{MAX_CALLS, UNFINISHED, broken, too_many};
 use crate::error::{ParseError, provider_error, shorten};
 use crate::format::Format;
 use crate::raw;
@@ -71,7 +72,7 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
             (Format::OpenAiChat, Some(found @ Format::Anthropic)) => {
                 Err(ParseError::OtherFormat { asked: format, found })
             }
-            _ => Ok(turn),
+            _ => Ok(bounded(turn)),
         };
     }
     Err(why_not(format, &doc, text))
@@ -89,7 +90,18 @@ pub(crate) fn parse_with_text_tools(format: Format, body: &[u8]) -> Result<Turn,
         }
         _ => parse(format, body)?,
     };
-    Ok(text::from_envelope(envelope))
+    Ok(bounded(text::from_envelope(envelope)))
+}
+
+/// Too many calls are none.
+fn bounded(mut turn: Turn) -> Turn {
+    if turn.calls.len() > MAX_CALLS {
+        turn.calls.truncate(MAX_CALLS);
+        turn.calls.iter_mut().for_each(|call| call.args = broken(UNFINISHED));
+        turn.stop = too_many(MAX_CALLS, &mut turn.notes);
+        turn.complete = false;
+    }
+    turn
 }
 
 /// Why no turn could be made of a body that is JSON or a stream.
@@ -169,7 +181,7 @@ fn parse_text(text: &str) -> Result<Turn, ParseError> {
     if let Some(found) = detect::of_answer(&doc) {
         return Err(ParseError::OtherFormat { asked: Format::Text, found });
     }
-    let turn = text::parse(text);
+    let turn = bounded(text::parse(text));
     let error = match &doc {
         Doc::Whole(chunk) if turn.calls.is_empty() => provider_error(&chunk.value),
         _ => None,

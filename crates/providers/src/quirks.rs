@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::format::Format;
+use crate::schema::Strict;
 
 /// Context that an Ollama server is asked to keep, in tokens. Its own default is so small that the declared tools fall out of the prompt
 /// without a word (research/protocols 2.5); this one fits a machine that can run a model of 8 billion parameters at all.
@@ -59,18 +60,22 @@ pub struct Quirks {
     pub stream_usage: bool,
     /// Value of `parallel_tool_calls` where there are tools; `None` = the member is not sent, which some servers insist on.
     pub parallel_tool_calls: Option<bool>,
-    /// Whether tools may be declared strict: for who makes the declarations ([`crate::Options::strict`]).
+    /// Whether tools are declared strict where their schemas allow it ([`crate::Options::strict`]). Off unless the owner says so: strict mode
+    /// costs a compilation per set of tools. DeepSeek's `/beta` base URL is there for nothing else and turns it on.
     pub strict: bool,
+    /// Whose rules strict schemas follow; `None` = those of the format ([`crate::Options::rules`]).
+    pub strict_rules: Option<Strict>,
     /// What of its reasoning goes back to the model.
     pub reasoning: ReasoningReplay,
     /// Who speaks the system prompt.
     pub system: SystemRole,
     /// Whether pictures are sent; if not, a line of text names them.
     pub images: bool,
-    /// Whether neighbouring messages of one role are joined: templates of some local models refuse them.
+    /// Whether neighbouring messages of one role are joined, and the user speaks first (Chat Completions and Ollama): templates of some
+    /// local models refuse anything else.
     pub alternate: bool,
-    /// Whether a temperature is sent; OpenAI's reasoning models refuse it.
-    pub temperature: bool,
+    /// Whether a temperature is sent; `None` = unless the name is that of a reasoning model of OpenAI's, because those refuse it.
+    pub temperature: Option<bool>,
     /// Ollama's own `/api/chat`: arguments as objects, results by name, pictures beside the text, options of their own.
     pub ollama: bool,
     /// Context that Ollama is to keep, in tokens; `None` = the server's own.
@@ -94,11 +99,12 @@ impl Default for Quirks {
             stream_usage: false,
             parallel_tool_calls: None,
             strict: false,
+            strict_rules: None,
             reasoning: ReasoningReplay::default(),
             system: SystemRole::default(),
             images: true,
             alternate: false,
-            temperature: true,
+            temperature: Some(true),
             ollama: false,
             num_ctx: None,
             store: false,
@@ -230,16 +236,17 @@ impl Server {
             Self::OpenaiChat => Quirks {
                 output_cap: OutputCap::MaxCompletionTokens,
                 stream_usage: true,
-                strict: true,
                 reasoning: ReasoningReplay::Never,
+                temperature: None,
                 ..lenient
             },
-            Self::OpenaiResponses | Self::Anthropic => Quirks { strict: true, ..lenient },
-            Self::Gemini | Self::OpenaiCompatible => lenient,
+            Self::OpenaiResponses => Quirks { temperature: None, ..lenient },
+            Self::Anthropic | Self::Gemini | Self::OpenaiCompatible => lenient,
             Self::Ollama => Quirks { ollama: true, num_ctx: Some(OLLAMA_CONTEXT), ..lenient },
             Self::Deepseek => Quirks {
                 stream_usage: true,
                 reasoning: ReasoningReplay::ReasoningContent,
+                strict_rules: Some(Strict::DeepSeek),
                 images: false,
                 ..lenient
             },

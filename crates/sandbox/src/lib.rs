@@ -6,6 +6,8 @@
 //! Invariants
 //! - Nothing of the group outlives the call: the group is killed after its leader ended, on a timeout, on a stop, and when the future
 //!   is dropped. A process that left the group by itself can only be cut off, not killed, at this level.
+//! - A leader does not outlive this process, even one that is killed (Linux). What the leader started may, until it writes to a stream
+//!   that nobody reads any more: the system tells only the child of the one that died.
 //! - A child never blocks on its output, and never makes us wait for it: streams are drained together, bounded in memory, and given up
 //!   shortly after the leader is gone.
 //! - A group is signalled only while its leader is not reaped, so a number that the system gave to somebody else is never killed.

@@ -4,12 +4,14 @@ mod capture;
 mod error;
 mod group;
 mod look_up;
+#[cfg(target_os = "linux")]
+mod starter;
 
 pub use capture::Captured;
 pub use error::StartError;
 pub use look_up::look_up;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::Level;
 use capture::Capture;
@@ -147,16 +149,14 @@ impl Program {
     /// Runs it. When `stop` is done the group gets `SIGTERM`, and `SIGKILL` after [`GRACE`]; the same happens when the time is over.
     /// Dropping the future does it too, in the background.
     ///
-    /// Needs a tokio runtime with time and I/O.
+    /// Needs a tokio runtime with time and I/O. On Linux the program is killed too when this process is, however that happens; what it
+    /// started itself is not.
     ///
     /// # Errors
     /// [`StartError`] when it could not be started. However it ends after that is a [`Report`].
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<Report, StartError> {
         let begun = Instant::now();
-        let mut child = self.start().await?;
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut group = Group::of(child);
+        let Started { mut group, stdin, stdout, stderr } = self.start().await?;
         let (mut out, mut err) =
             (Capture::new(self.limits.stdout), Capture::new(self.limits.stderr));
         let streams = Streams::new(async {
@@ -177,21 +177,37 @@ impl Program {
         })
     }
 
-    async fn start(&self) -> Result<Child, StartError> {
+    async fn start(&self) -> Result<Started, StartError> {
         let path = self.path();
         let program = look_up(&self.program, &self.folder, &path)?;
-        let mut command = Command::new(&program);
+        let mut tries = 1;
+        loop {
+            match start(self.command(&program, &path)).await {
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::ExecutableFileBusy
+                        && tries < BUSY_TRIES =>
+                {
+                    tries += 1;
+                    tokio::time::sleep(BUSY_WAIT).await;
+                }
+                result => return result.map_err(|error| StartError::of(error, &program)),
+            }
+        }
+    }
+
+    fn command(&self, program: &Path, path: &OsStr) -> Command {
+        let mut command = Command::new(program);
         command
             .args(&self.args)
             .current_dir(&self.folder)
             .env_clear()
-            .env("PATH", &path)
+            .env("PATH", path)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        spawn(&mut command, &program).await
+        command
     }
 
     fn path(&self) -> OsString {
@@ -200,19 +216,30 @@ impl Program {
     }
 }
 
-async fn spawn(command: &mut Command, program: &Path) -> Result<Child, StartError> {
-    let mut tries = 1;
-    loop {
-        match command.spawn() {
-            Err(error)
-                if error.kind() == std::io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES =>
-            {
-                tries += 1;
-                tokio::time::sleep(BUSY_WAIT).await;
-            }
-            result => return result.map_err(|error| StartError::of(error, program)),
-        }
+/// A program at work. Dropped, it ends.
+struct Started {
+    group: Group,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+}
+
+impl Started {
+    fn by(mut command: Command) -> std::io::Result<Self> {
+        let mut child = command.spawn()?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        Ok(Self { group: Group::of(child), stdin, stdout, stderr })
     }
+}
+
+#[cfg(target_os = "linux")]
+use starter::start;
+
+/// Nothing here kills a program with its parent.
+#[cfg(not(target_os = "linux"))]
+async fn start(command: Command) -> std::io::Result<Started> {
+    Started::by(command)
 }
 
 /// Waits for the leader, for the end of its time or for the caller, and leaves nothing of the group alive. `None` = it ended by itself.

@@ -12,8 +12,11 @@ use crate::schema;
 
 /// Marks a database as ours: "TCRB" in the field of its header that SQLite keeps for this.
 pub(crate) const APPLICATION: i32 = 0x5443_5242;
-/// How long a write waits for another process (reliability figure B1: locked for 30 s by another process, nothing is lost).
-pub(crate) const BUSY: Duration = Duration::from_secs(30);
+/// How long a write waits for another process (reliability figure B1: locked for 30 s by another process, nothing is lost; SQLite looks
+/// only now and then, so it needs some more).
+pub(crate) const BUSY: Duration = Duration::from_secs(35);
+/// How long a file may be without having reached the disk by itself (Linux writes back what is 30 s old).
+const YOUNG: Duration = Duration::from_secs(60);
 /// Prepared statements that a connection keeps: more than there are.
 const STATEMENTS: usize = 64;
 
@@ -29,8 +32,9 @@ pub(crate) struct Opened {
     pub(crate) conn: Connection,
     /// Absolute path.
     pub(crate) path: PathBuf,
-    /// Whether it was made just now: then [`sync_new`] has to come before anything that is promised to survive a power cut.
-    pub(crate) new: bool,
+    /// Whether the file itself may not have reached the disk: then [`sync_file`] has to come before anything that is promised to survive
+    /// a power cut.
+    pub(crate) unsynced: bool,
 }
 
 /// Makes or opens the database at `path` and brings its tables up to date.
@@ -39,6 +43,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     // Absolute, because SQLite would read a relative "file:x" as a URI.
     let path = std::path::absolute(path).map_err(io)?;
     create(&path).map_err(io)?;
+    let may_be_fresh = may_be_fresh(&path).map_err(io)?;
     recognise(&path)?;
     let failed = |e: rusqlite::Error| OpenError::Failed {
         path: path.clone(),
@@ -66,11 +71,25 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
         return Err(OpenError::Newer { path, found, known });
     }
     wal(&conn).map_err(failed)?;
-    Ok(Opened { conn, path, new })
+    Ok(Opened { conn, path, unsynced: new || may_be_fresh })
 }
 
-/// Brings a new file to the disk, and its name, and that of its folder, which may be new too.
-pub(crate) fn sync_new(path: &Path) -> io::Result<()> {
+/// Whether somebody else may have made the file and died, or be about to, before it was synced.
+fn may_be_fresh(path: &Path) -> io::Result<bool> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let meta = std::fs::metadata(path)?;
+    let made = meta.created().or_else(|_| meta.modified())?;
+    Ok(is_doubtful(made.elapsed().ok(), Path::new(&log).try_exists()?))
+}
+
+/// Nobody vouches for a file that is young, has a time in the future (no age), or is not at work: a log is there while it is.
+fn is_doubtful(age: Option<Duration>, has_log: bool) -> bool {
+    !has_log || age.is_none_or(|age| age < YOUNG)
+}
+
+/// Brings the file to the disk, and its name, and that of its folder, which may be new too.
+pub(crate) fn sync_file(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.sync_all()?;
     // Only there can a folder be opened and synced like a file.
     let folders = if cfg!(unix) { 2 } else { 0 };
@@ -154,5 +173,32 @@ fn recognise(path: &Path) -> Result<(), OpenError> {
         Ok(())
     } else {
         Err(OpenError::OtherApplication { path: path.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_whose_maker_died_before_the_sync_is_synced_by_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        // Nobody synced this one: only the writer does.
+        let first = open(&path).unwrap();
+        assert!(first.unsynced);
+        // Beside the log of the first, and after it.
+        assert!(open(&path).unwrap().unsynced);
+        drop(first);
+        assert!(open(&path).unwrap().unsynced);
+        sync_file(&path).unwrap();
+        for (age, has_log, doubtful) in [
+            (Some(YOUNG), true, false),
+            (Some(YOUNG), false, true),
+            (Some(YOUNG / 2), true, true),
+            (None, true, true),
+        ] {
+            assert_eq!(is_doubtful(age, has_log), doubtful, "{age:?} {has_log}");
+        }
     }
 }

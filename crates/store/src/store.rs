@@ -17,6 +17,7 @@ use crate::writer::{Job, Survives, Writer};
 /// what is queued is written and the file is closed.
 ///
 /// Writes are queued when a method is called, in that order, whether or not the future is awaited; the future waits for the commit.
+/// Queueing never blocks, however long the disk or another process takes.
 /// Reads see what is committed and need a tokio runtime.
 #[derive(Clone)]
 pub struct SqliteStore {
@@ -32,14 +33,14 @@ struct Inner {
 
 impl SqliteStore {
     /// Opens the store at `path`, or makes it with its folders, readable for this user only. Blocks for a few milliseconds, or for up to
-    /// 30 s while another process migrates it.
+    /// 35 s while another process migrates it.
     ///
     /// # Errors
     /// [`OpenError`] in words for people: a file that is no database, of another application or of a newer Toolcrib is left untouched.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let Opened { conn, path, new } = file::open(path)?;
+        let Opened { conn, path, unsynced } = file::open(path)?;
         let file = path.clone();
-        let sync = move || if new { file::sync_new(&file) } else { Ok(()) };
+        let sync = move || if unsynced { file::sync_file(&file) } else { Ok(()) };
         let writer = Writer::start(conn, sync)
             .map_err(|source| OpenError::Io { path: path.clone(), source })?;
         Ok(Self::with(writer, Some(Arc::new(Readers::new(path)))))

@@ -1,7 +1,7 @@
 //! The one thread that writes: takes what is queued, commits it together, then answers.
 
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -9,8 +9,6 @@ use toolcrib_core::StoreError;
 
 use crate::error::{Failure, is_disk_failure, sqlite_failed, stopped};
 
-/// Writes that may be queued; one more waits for room.
-const QUEUE: usize = 1_024;
 /// Writes that share one commit, so that the database is not locked for long.
 const BATCH: usize = 256;
 /// What the others are told when one write made SQLite give up the whole transaction.
@@ -62,7 +60,7 @@ impl Job {
 
 /// The way to the thread. Dropping it lets the thread finish what is queued, and waits for that.
 pub(crate) struct Writer {
-    queue: Option<SyncSender<Job>>,
+    queue: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -72,7 +70,7 @@ impl Writer {
         conn: Connection,
         first: impl FnOnce() -> io::Result<()> + Send + 'static,
     ) -> io::Result<Self> {
-        let (queue, jobs) = sync_channel(QUEUE);
+        let (queue, jobs) = channel();
         let run = move || {
             let broken = first().err().map(|e| StoreError::Failed(e.to_string()));
             Session { conn, sync: None, broken }.run(&jobs);
@@ -81,7 +79,9 @@ impl Writer {
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Queues a job. With a full queue it waits for room: the thread never waits for anything but the disk.
+    /// Queues a job, and never waits: callers are async, and may be the only thread of their runtime. The queue has no bound of its own.
+    /// Whoever awaits a write sends one at a time; a run's checkpoints, which nobody awaits, are the messages that it holds anyway, of as
+    /// many rounds as it may have, and its end waits for them.
     pub(crate) fn send(&self, job: Job) {
         let sent = match &self.queue {
             Some(queue) => queue.send(job).map_err(|unsent| unsent.0),

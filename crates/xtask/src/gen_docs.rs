@@ -110,11 +110,12 @@ impl Binary {
             .args(args)
             .current_dir(&self.home.0)
             .env("TOOLCRIB_HOME", self.home.0.join("state"))
-            .env_remove("TOOLCRIB_POLICY")
-            .env_remove("TOOLCRIB_ALLOW_NET")
             .env("NO_COLOR", "1")
             .env("COLUMNS", COLUMNS)
             .stdin(Stdio::null());
+        for name in process::VARIABLES {
+            command.env_remove(name);
+        }
         process::output(&mut command)
     }
 

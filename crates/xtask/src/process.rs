@@ -10,6 +10,16 @@ use serde_json::Value;
 
 use crate::tree;
 
+/// Settings of whoever runs this, which what is run here must not take over.
+pub(crate) const VARIABLES: [&str; 6] = [
+    "TOOLCRIB_POLICY",
+    "TOOLCRIB_ALLOW_NET",
+    "TOOLCRIB_CONFIG",
+    "TOOLCRIB_PROVIDER",
+    "TOOLCRIB_MODEL",
+    "TOOLCRIB_BASE_URL",
+];
+
 /// `cargo` at the root of the workspace, building into [`tree::target_dir`].
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -56,16 +56,6 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 /// The workspace, which is the current folder.
 const AT_HOME: [&str; 2] = ["--root", "."];
 
-/// What the tour must not take over from whoever takes it.
-const VARIABLES: [&str; 6] = [
-    "TOOLCRIB_POLICY",
-    "TOOLCRIB_ALLOW_NET",
-    "TOOLCRIB_CONFIG",
-    "TOOLCRIB_PROVIDER",
-    "TOOLCRIB_MODEL",
-    "TOOLCRIB_BASE_URL",
-];
-
 struct Tour {
     binary: PathBuf,
     folder: Folder,
@@ -129,7 +119,7 @@ impl Tour {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        for name in VARIABLES {
+        for name in process::VARIABLES {
             command.env_remove(name);
         }
         let mut child =

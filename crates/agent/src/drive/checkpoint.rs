@@ -11,11 +11,19 @@ use super::Work;
 use crate::machine::{Machine, STATE_VERSION, State};
 
 /// A run's state as it is stored.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Kept {
     state: State,
     used: RunUsage,
     setup: Value,
+}
+
+/// The same, to be written: nothing of it is copied first.
+#[derive(Serialize)]
+struct Keeping<'a> {
+    state: &'a State,
+    used: RunUsage,
+    setup: &'a Value,
 }
 
 /// Why a stored run cannot be taken up.
@@ -63,10 +71,10 @@ impl Work<'_> {
     pub(super) fn checkpoint(&mut self, machine: &Machine, status: RunStatus) {
         let state = machine.state();
         let now = self.driver.clock.now_ms();
-        let kept = Kept {
-            state: state.clone(),
+        let kept = Keeping {
+            state,
             used: self.driver.invoker.usage(state.run).unwrap_or(self.job.used),
-            setup: self.job.setup.clone(),
+            setup: &self.job.setup,
         };
         // What is plain data always has a JSON form; if it had none, the run would still go on, unstored.
         let Ok(value) = serde_json::to_value(&kept) else { return };
@@ -84,11 +92,10 @@ impl Work<'_> {
         self.driver.store.checkpoint(run, messages);
     }
 
-    /// Messages that are new, and the newest of the old ones, whose calls may have been answered.
+    /// Messages that are new, and the one whose calls have been answered since.
     fn changed(&mut self, machine: &Machine, now: i64) -> Vec<StoredMessage> {
         let history = machine.history();
-        let from = self.saved.saturating_sub(1);
-        self.saved = history.len();
+        let from = std::mem::replace(&mut self.saved, settled(history));
         history
             .iter()
             .enumerate()
@@ -100,4 +107,13 @@ impl Work<'_> {
             })
             .collect()
     }
+}
+
+/// Messages that stay as they are: only the newest can change, as long as calls of it are open.
+pub(super) fn settled(history: &[Arc<Message>]) -> usize {
+    let is_open = history.last().is_some_and(|newest| match &**newest {
+        Message::Model(message) => message.open().next().is_some(),
+        Message::User(_) => false,
+    });
+    history.len() - usize::from(is_open)
 }

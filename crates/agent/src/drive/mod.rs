@@ -200,7 +200,7 @@ struct Work<'a> {
     driver: &'a Driver,
     job: &'a Job,
     control: &'a Control,
-    /// Messages that are in the store as they are; those from here on are written at the next checkpoint.
+    /// Messages that are in the store as they will stay; those from here on are written at the next checkpoint.
     saved: usize,
     /// The calls of the newest answer.
     calls: Arc<calls::Calls>,
@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
             job,
             control,
             // A run that was taken over was read from the store.
-            saved: if job.resumed { machine.history().len() } else { 0 },
+            saved: if job.resumed { checkpoint::settled(machine.history()) } else { 0 },
             calls: Arc::new(calls),
             dead: Vec::new(),
             last_estimate: 0,
@@ -262,6 +262,10 @@ impl<'a> Work<'a> {
 
     /// What was said since the last time; done before each boundary, so that it is injected there and not at the next.
     fn read_inbox(&self, machine: &mut Machine) {
+        if let Next::Done(_) = machine.next() {
+            // Whoever started the run takes what comes too late.
+            return;
+        }
         for message in self.control.take() {
             let text = message.text.clone();
             if machine.queue(message).is_ok() {

@@ -29,6 +29,7 @@ pub(super) struct Cache {
 struct Key {
     generation: u64,
     format: Format,
+    options: Options,
 }
 
 /// Everything around the messages.
@@ -73,14 +74,15 @@ impl Work<'_> {
     pub(super) fn surroundings(&mut self, machine: &Machine, model: &dyn Model) -> Surroundings {
         let view = self.view_request(machine);
         let generation = self.driver.catalog.generation();
-        let key = Key { generation, format: model.tool_format() };
+        let (format, options) = (model.tool_format(), model.tool_options());
+        let key = Key { generation, format, options };
         if let Some((known, made)) = &self.sent.surroundings
             && *known == key
         {
             return made.clone();
         }
         let seen = self.driver.catalog.view(&view);
-        let declared = declare(key.format, &seen.tools, &Options::default());
+        let declared = declare(format, &seen.tools, &options);
         let system: Arc<str> =
             (self.job.prompt)(&seen, &machine.state().skills, model.info()).into();
         let tokens = context::declarations(&declared) + context::text(&system);

@@ -55,9 +55,9 @@ impl Work<'_> {
             }
         };
         self.read_inbox(machine);
-        let (skills, messages) = (machine.state().skills.len(), machine.history().len());
+        let (skills, messages) = (machine.state().skills.clone(), machine.history().len());
         machine.ran(answers, |tool| seen.find(tool).is_some_and(|entry| entry.spec().polling));
-        for skill in machine.state().skills.iter().skip(skills) {
+        for skill in machine.state().skills.iter().filter(|skill| !skills.contains(skill)) {
             let (name, allowed_tools) = (skill.name.clone(), skill.allowed_tools.clone());
             self.driver.tell(Event::Skill { name, allowed_tools });
         }

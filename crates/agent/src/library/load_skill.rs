@@ -33,6 +33,9 @@ struct LoadSkill {
 struct Args {
     /// Name of the skill, from the list of skills.
     name: String,
+    /// One of the files that the skill lists: its text in place of the instructions.
+    #[serde(default)]
+    file: Option<String>,
 }
 
 impl Tool for LoadSkill {
@@ -45,7 +48,7 @@ impl Tool for LoadSkill {
         let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("builtin", NAME));
         let mut spec = ToolSpec::new(
             name,
-            "Load the instructions of a skill. Do it before you begin a task that a skill in the list fits.",
+            "Load the instructions of a skill, or one of its files. Do it before you begin a task that a skill in the list fits.",
             schema::of::<Args>(),
         );
         spec.parameter_aliases = vec![("skill".to_owned(), "name".to_owned())];
@@ -75,8 +78,10 @@ impl Tool for LoadSkill {
             let name = super::near::shown(name);
             ToolError::validation(format!("There is no skill \"{name}\". {next}"))
         })?;
-        let body = read(skill.clone()).await?;
-        Ok(output(&body))
+        match args.file {
+            None => Ok(output(&read(skill.clone()).await?)),
+            Some(file) => read_file(skill.clone(), file).await,
+        }
     }
 }
 
@@ -95,6 +100,39 @@ async fn read(skill: Skill) -> Result<SkillBody, ToolError> {
     .with_detail(fault))
 }
 
+/// Reads one of a skill's files, away from the async threads.
+async fn read_file(skill: Skill, asked: String) -> Result<ToolOutput, ToolError> {
+    let body = read(skill).await?;
+    let name = body.skill.name.clone();
+    let file = asked.trim().trim_start_matches("./");
+    let Some((folder, file)) =
+        body.skill.folder().zip(body.files.iter().find(|listed| *listed == file))
+    else {
+        let next = if body.files.is_empty() {
+            "It has no files; its instructions are all there is.".to_owned()
+        } else {
+            format!("Its files are: {}.", body.files.join(", "))
+        };
+        let file = super::near::shown(file);
+        let text = format!("The skill \"{name}\" lists no file \"{file}\". {next}");
+        return Err(ToolError::validation(text));
+    };
+    let (folder, path) = (folder.to_owned(), folder.join(file));
+    let read = {
+        let path = path.clone();
+        tokio::task::spawn_blocking(move || super::file::read(&folder, &path)).await
+    };
+    match read.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(text) => {
+            let text = format!("# File {file} of the skill {name}\n\n{text}");
+            Ok(of(&body.skill, text, path.display().to_string()))
+        }
+        Err(fault) => Err(ToolError::execution(format!(
+            "The file \"{file}\" of the skill \"{name}\" {fault}. Go on without it."
+        ))),
+    }
+}
+
 fn output(body: &SkillBody) -> ToolOutput {
     let skill = &body.skill;
     let mut text =
@@ -103,13 +141,26 @@ fn output(body: &SkillBody) -> ToolOutput {
         let _ =
             write!(text, "\nThe skill needs these tools: {}.\n", skill.tools_required.join(", "));
     }
-    if let Some(folder) = skill.folder().filter(|_| !body.files.is_empty()) {
+    if let Some(first) = body.files.first() {
         let files = body.files.join("\n- ");
-        let _ = write!(text, "\nFiles of the skill, in {}:\n- {files}\n", folder.display());
+        let call = json!({"name": skill.name, "file": first});
+        let _ = write!(
+            text,
+            "\nFiles of the skill, each read with {NAME}, such as {call}:\n- {files}\n"
+        );
     }
-    let (trust, source) = match &skill.place {
-        Place::BuiltIn => (Trust::Tool, format!("skill {}", skill.name)),
-        Place::File { path, .. } => (Trust::Workspace, path.display().to_string()),
+    let source = match skill.place.path() {
+        None => format!("skill {}", skill.name),
+        Some(path) => path.display().to_string(),
+    };
+    of(skill, text, source)
+}
+
+/// Words of a skill. Whichever of them are read, its limits hold from then on.
+fn of(skill: &Skill, text: String, source: String) -> ToolOutput {
+    let trust = match &skill.place {
+        Place::BuiltIn => Trust::Tool,
+        Place::File { .. } => Trust::Workspace,
     };
     ToolOutput::text(text).from(trust, source).with_structured(json!({
         "skill": skill.name,

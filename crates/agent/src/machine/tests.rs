@@ -338,6 +338,44 @@ fn a_stopped_request_keeps_its_partial_text() {
 }
 
 #[test]
+fn calls_of_a_process_that_died_are_not_repeated_if_they_may_have_changed_something() {
+    let is_repeatable = |tool: &str| tool == "read_file";
+    // Reads alone simply run again.
+    let mut machine = begin(15);
+    says(&mut machine, "", &["read_file", "read_file"], Stop::Calls);
+    let before = machine.clone();
+    machine.recover(is_repeatable);
+    assert_eq!(machine, before);
+    let mut machine = begin(15);
+    says(&mut machine, "", &["read_file", "delete_file"], Stop::Calls);
+    machine.recover(is_repeatable);
+    assert_eq!(machine.next(), Next::CallModel(&Ask::Open));
+    let Message::Model(model) = &*machine.history()[1] else { panic!("the model's message") };
+    let wires: Vec<&serde_json::Value> =
+        model.answers().iter().map(|answer| &answer.as_ref().unwrap().wire).collect();
+    assert_eq!((&wires[0]["status"], &wires[1]["error_type"]), (&json!("not_run"), &json!("unknown_outcome")));
+    check(&machine);
+}
+
+#[test]
+fn an_answer_that_took_too_long_ends_the_run_and_is_kept() {
+    let mut machine = begin(15);
+    let error = ModelError {
+        kind: FailureKind::Cancelled,
+        provider: "p".into(),
+        model: "m".into(),
+        status: None,
+        message: "stopped".into(),
+        retry_after: None,
+        attempts: 1,
+        partial: "half".into(),
+    };
+    machine.out_of_time(&error, "The run has used its time of 1 s.".into());
+    let Next::Done(End::Budget { .. }) = machine.next() else { panic!("{:?}", machine.next()) };
+    assert_eq!(machine.answer(), "half");
+}
+
+#[test]
 fn a_new_message_closes_what_an_earlier_run_left_open() {
     let mut machine = begin(15);
     says(&mut machine, "", &["t", "u"], Stop::Calls);
@@ -456,5 +494,44 @@ proptest! {
         check(&machine);
         let is_over = matches!(machine.next(), Next::Done(_));
         prop_assert!(is_over);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_somebody_says_to_a_run_is_never_lost(lives in prop::collection::vec(life(), 0..40)) {
+        let mut machine = begin(3);
+        let mut taken = 0;
+        for event in &lives {
+            match event {
+                Life::Queue => taken += usize::from(machine.queue(user("more")).is_ok()),
+                other => live(&mut machine, other),
+            }
+        }
+        machine.stop();
+        let said = machine.history().iter().filter(
+            |message| matches!(&***message, Message::User(message) if message.kind == UserKind::Queued),
+        );
+        prop_assert_eq!(said.count(), taken);
+    }
+}
+
+#[test]
+fn a_stopped_call_keeps_its_own_id() {
+    let mut machine = begin(15);
+    says(&mut machine, "", &["read_file", "delete_file"], Stop::Calls);
+    let Next::CallTools(calls) = machine.next() else { panic!("{:?}", machine.next()) };
+    let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
+    let mut waiting = machine.clone();
+    machine.stop();
+    run(&mut waiting, |at, call| if at == 0 { ok(call, "text") } else { suspended(call) });
+    waiting.stop();
+    for machine in [machine, waiting] {
+        let Message::Model(message) = &*machine.history()[1] else { panic!("the model's") };
+        let answered: Vec<CallId> =
+            message.answers().iter().map(|answer| answer.as_ref().unwrap().call).collect();
+        assert_eq!(answered, ids);
     }
 }

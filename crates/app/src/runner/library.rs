@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_agent::library::{Folders, Library, ToolNames, Tools};
+use toolcrib_core::{Entry, ToolInfo};
 use toolcrib_engine::args::{Decoded, Limits, Schema, decode_value};
 
 use crate::toolcrib::Toolcrib;
@@ -39,12 +41,12 @@ pub(super) fn load(toolcrib: &Toolcrib, folders: &Folders) -> Library {
 
 /// The names of all registered tools, enabled or not.
 pub(super) fn tool_names(toolcrib: &Toolcrib) -> Vec<ToolNames> {
-    toolcrib
-        .infos()
-        .iter()
-        .filter_map(|info| {
-            let spec = toolcrib.spec(info.id.as_str())?;
-            Some(ToolNames::of(&spec, &info.source))
-        })
-        .collect()
+    // A view finds its tools at once; only those outside of it have to be searched for.
+    let view = toolcrib.catalog().view(&Arc::default());
+    let names = |info: &ToolInfo| {
+        let seen = view.find(info.id.as_str()).map(Entry::spec).filter(|s| s.name == info.id);
+        let spec = seen.cloned().or_else(|| toolcrib.spec(info.id.as_str()))?;
+        Some(ToolNames::of(&spec, &info.source))
+    };
+    toolcrib.infos().iter().filter_map(names).collect()
 }

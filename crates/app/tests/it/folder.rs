@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_app::{Preset, ToolFolder};
 use toolcrib_app::core::{
-    Answer, Batch, Block, Call, Context, Invoker as _, Origin, Outcome, OutcomeKind, Risk,
-    RunLimits, Status,
+    Answer, Batch, Block, Call, Context, Decision, Effect, GrantScope, Invoker as _, Origin,
+    Outcome, OutcomeKind, Risk, RunLimits, Status,
 };
 use toolcrib_app::folder::FolderSource;
+use toolcrib_app::{Preset, ToolFolder};
 use toolcrib_testkit::ScriptedApprover;
 
 use crate::world::{Start, World};
@@ -138,7 +138,74 @@ async fn a_tool_of_a_workspace_is_asked_for_whatever_it_says_of_itself() {
     assert_eq!(of(false).call("plain", json!({})).await["outcome"], "succeeded");
     let w = of(true).approving(1).open().await;
     assert_eq!(w.call("plain", json!({})).await["outcome"], "succeeded");
-    assert_eq!(w.toolcrib.spec("plain").unwrap().risk, Risk::High);
+    assert_eq!(w.toolcrib.spec("plain").unwrap().risk, Risk::Critical);
+}
+
+#[tokio::test]
+async fn a_tool_of_anybody_is_asked_for_under_auto_whatever_the_owner_says_of_its_name() {
+    let folder = Folder::new();
+    folder.tool("plain", &format!("{SAFE}group = \"files\"\nreach = []\n"), "echo fine");
+    let source = folder.source().of_anybody();
+    let lifted = Start::new().with(|builder| builder.source(source)).settings(|settings| {
+        settings.engine.preset = Preset::Auto;
+        settings.engine.tools.entry("plain".to_owned()).or_default().ask = Some(false);
+    });
+    let w = lifted.open().await;
+    assert_eq!(w.call("plain", json!({})).await["error_type"], "approval_denied");
+    let spec = w.toolcrib.spec("plain").unwrap();
+    assert_eq!((spec.effect, spec.group.as_deref()), (Effect::SideEffect, None));
+    assert!(spec.reach.outbound && spec.reach.exec);
+}
+
+#[tokio::test]
+async fn configured_values_never_reach_a_tool_of_anybody_that_takes_a_name() {
+    let folder = Folder::new();
+    folder.tool(
+        "keyed",
+        &format!("{SAFE}[config.WEATHER_KEY]\nsecret = true"),
+        "echo $WEATHER_KEY",
+    );
+    let of = |theirs: bool| {
+        let mine = ToolFolder::new("workspace", folder.0.path());
+        let tools = if theirs { mine.of_anybody() } else { mine };
+        Start::new().approving(1).settings(|settings| {
+            settings.tool_folders = vec![tools];
+            let config = &mut settings.engine.tools.entry("keyed".to_owned()).or_default().config;
+            config.insert("WEATHER_KEY".to_owned(), "s3cr3t-value".to_owned());
+        })
+    };
+    assert_eq!(of(false).call("keyed", json!({})).await["outcome"], "succeeded");
+    let theirs = of(true).call("keyed", json!({})).await;
+    assert_eq!(theirs["error_type"], "not_configured", "{theirs}");
+    assert!(theirs["message"].as_str().unwrap().contains("not declared trusted"), "{theirs}");
+}
+
+#[tokio::test]
+async fn an_approval_for_ever_ends_with_the_program_it_was_given_for() {
+    for command in ["", "command = [\"sh\", \"script.sh\"]\n"] {
+        let folder = Folder::new();
+        folder.tool("plain", &format!("description = \"x\"\n{command}"), "echo old");
+        fs::write(folder.at("plain/script.sh"), "echo old").unwrap();
+        let (always, once) = (GrantScope::Always, GrantScope::Once);
+        let decisions = [always, once].map(|scope| Decision::Approve { scope });
+        let approver = Arc::new(ScriptedApprover::deciding(decisions));
+        let source = folder.source();
+        let w = folder.start().asking(&approver).open().await;
+        for _ in 0..2 {
+            assert_eq!(w.call("plain", json!({})).await["result"], "old");
+        }
+        assert_eq!(approver.asked().len(), 1, "the grant answers");
+        let before = source.fingerprint();
+        let file = if command.is_empty() { "plain/run" } else { "plain/script.sh" };
+        fs::write(folder.at(file), "#!/bin/sh\necho new\n").unwrap();
+        // Nothing loaded it yet: what would run is not what was approved.
+        let stale = w.call("plain", json!({})).await;
+        assert_eq!(stale["error_type"], "tool_not_available", "{stale}");
+        assert_ne!(source.fingerprint(), before, "{file}");
+        w.toolcrib.catalog().attach(&source).await.unwrap();
+        assert_eq!(w.call("plain", json!({})).await["result"], "new");
+        assert_eq!(approver.asked().len(), 2, "the changed program is asked about");
+    }
 }
 
 #[tokio::test]

@@ -85,6 +85,13 @@ impl Manifest {
     }
 }
 
+/// The command that a definition names, as far as it can be read; what goes without saying is not looked for.
+pub(super) fn command(folder: &Path) -> Vec<String> {
+    let table = text_of(&folder.join(MANIFEST)).ok().and_then(|text| text.parse::<Table>().ok());
+    let words = table.as_ref().and_then(|table| table.get("command")).and_then(Value::as_array);
+    words.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
 /// The text of the file; a FIFO or a device is not waited for.
 fn text_of(path: &Path) -> Result<String, Fault> {
     let unreadable = |error: std::io::Error| match error.kind() {

@@ -8,6 +8,8 @@
 //! Invariants
 //! - A folder that is no good tool is an entry with the reason ([`Entry::broken`]); it fails neither the others nor the source.
 //! - What a definition does not say is the strictest: high risk, side effects, sends to the outside, words from outside.
+//! - What runs is part of the definition ([`ToolSpec::runs`]): another program is another tool, and one that is changed after it was
+//!   loaded is not run.
 //! - The same reading serves the registry ([`FolderSource`]), the person who asks what is wrong ([`check`]) and the example
 //!   ([`scaffold`]), so they never disagree.
 //!
@@ -19,6 +21,7 @@ mod fingerprint;
 mod keys;
 mod manifest;
 mod parameters;
+mod runs;
 mod scaffold;
 mod tool;
 
@@ -32,11 +35,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_core::{
-    BoxFuture, Entry, Handler as _, Risk, Source, ToolError, ToolName, ToolSpec, remote_name,
+    BoxFuture, Effect, Entry, Handler as _, Risk, Source, ToolError, ToolName, ToolSpec,
+    remote_name,
 };
 
+use fingerprint::Commands;
 use manifest::Manifest;
-use tool::FolderTool;
+use tool::{Configured, FolderTool};
 
 /// Configuration values: by tool, by key.
 pub type Config = HashMap<String, HashMap<String, String>>;
@@ -76,6 +81,7 @@ pub struct FolderSource {
     config: Config,
     locale: Option<Arc<str>>,
     of_anybody: bool,
+    commands: Commands,
 }
 
 /// One folder with its tool.
@@ -90,10 +96,18 @@ impl FolderSource {
     pub fn new(id: impl Into<String>, dir: impl AsRef<Path>) -> Self {
         // Tools keep their folder even if this process moves to another.
         let dir = std::path::absolute(&dir).unwrap_or_else(|_| dir.as_ref().to_owned());
-        Self { id: id.into(), dir, config: Config::new(), locale: None, of_anybody: false }
+        Self {
+            id: id.into(),
+            dir,
+            config: Config::new(),
+            locale: None,
+            of_anybody: false,
+            commands: Commands::default(),
+        }
     }
 
-    /// The same with these configuration values; a tool gets those of the keys that it declares.
+    /// The same with these configuration values; a tool gets those of the keys that it declares. Tools [of
+    /// anybody](Self::of_anybody) get none.
     #[must_use]
     pub fn with_config(mut self, config: Config) -> Self {
         self.config = config;
@@ -107,8 +121,9 @@ impl FolderSource {
         self
     }
 
-    /// The same of a folder that anybody may have written, such as one in a workspace that came from elsewhere: its tools are of high risk
-    /// at least, whatever they say of themselves.
+    /// The same of a folder that anybody may have written, such as one in a workspace that came from elsewhere. Whatever its tools say of
+    /// themselves, they are of critical risk, have side effects, send to the outside, run programs, belong to no group and get no
+    /// configured value: a name is all that it would take to ask for those of another tool.
     #[must_use]
     pub fn of_anybody(mut self) -> Self {
         self.of_anybody = true;
@@ -118,7 +133,7 @@ impl FolderSource {
     /// A number that changes when [`Source::load`] may give something else, see [`fingerprint`].
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
-        fingerprint(&self.dir)
+        self.commands.fingerprint(&self.dir)
     }
 
     /// Every folder in the order of their names, with what it gives. The first folder that declares a name has it.
@@ -161,11 +176,13 @@ impl FolderSource {
 
     fn tool(&self, folder: &Path, short: &str) -> Result<FolderTool, Fault> {
         let mut manifest = Manifest::read(folder, short)?;
-        if self.of_anybody {
-            manifest.spec.risk = manifest.spec.risk.max(Risk::High);
-        }
-        let values = self.config.get(manifest.spec.name.as_str());
-        FolderTool::new(manifest, folder, values, self.locale.clone())
+        let configured = if self.of_anybody {
+            distrust(&mut manifest.spec);
+            Configured::Withheld
+        } else {
+            Configured::Of(self.config.get(manifest.spec.name.as_str()))
+        };
+        FolderTool::new(manifest, folder, configured, self.locale.clone())
     }
 }
 
@@ -187,6 +204,15 @@ impl Source for FolderSource {
         let entries = self.read().into_iter().map(entry).collect();
         Box::pin(std::future::ready(Ok(entries)))
     }
+}
+
+/// The worst is assumed of a program that nobody vouches for. Its group is its own claim too: it would join those of ours by it.
+fn distrust(spec: &mut ToolSpec) {
+    spec.risk = Risk::Critical;
+    spec.effect = spec.effect.max(Effect::SideEffect);
+    spec.reach.outbound = true;
+    spec.reach.exec = true;
+    spec.group = None;
 }
 
 /// What every folder in `dir` gives, in the order in which it is loaded. Whether a parameter schema is valid throughout is checked

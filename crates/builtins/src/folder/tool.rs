@@ -15,6 +15,7 @@ use toolcrib_sandbox::process::{End, Limits, Program, Report};
 
 use super::answer::{self, Kind};
 use super::manifest::Manifest;
+use super::runs::Runs;
 use super::{Fault, command};
 
 /// The variable that tells a program of its call: JSON with the keys `run`, `call`, `conversation`, `topic`, `workspace`, `locale` and
@@ -44,17 +45,35 @@ pub(super) struct FolderTool {
     values: Vec<(String, String)>,
     /// Required keys without a value.
     missing: Vec<String>,
+    /// Whether values may be configured and are not given to it.
+    is_withheld: bool,
     locale: Option<Arc<str>>,
+    /// What it ran when it was loaded.
+    runs: Runs,
+}
+
+/// Configured values of a tool.
+pub(super) enum Configured<'a> {
+    /// Those that the owner wrote for its name.
+    Of(Option<&'a HashMap<String, String>>),
+    /// None, whatever the owner wrote: nobody knows whose tool it is.
+    Withheld,
 }
 
 impl FolderTool {
     pub(super) fn new(
         manifest: Manifest,
         folder: &Path,
-        configured: Option<&HashMap<String, String>>,
+        configured: Configured<'_>,
         locale: Option<Arc<str>>,
     ) -> Result<Self, Fault> {
-        let Manifest { spec, command, kind, defaults } = manifest;
+        let Manifest { mut spec, command, kind, defaults } = manifest;
+        let runs = Runs::of(folder, &command);
+        spec.runs = Some(runs.digest(folder, &command, &defaults));
+        let (configured, is_withheld) = match configured {
+            Configured::Of(values) => (values, false),
+            Configured::Withheld => (None, true),
+        };
         let mut values = Vec::new();
         let mut missing = Vec::new();
         for key in &spec.config {
@@ -77,7 +96,9 @@ impl FolderTool {
             kind,
             values,
             missing,
+            is_withheld,
             locale,
+            runs,
         })
     }
 
@@ -85,10 +106,21 @@ impl FolderTool {
         let name = &self.spec.name;
         if !self.missing.is_empty() {
             let keys = self.missing.join(", ");
+            let why = if self.is_withheld {
+                " Tools of a workspace that the user has not declared trusted get no configured values."
+            } else {
+                ""
+            };
             let text = format!(
-                "Tool {name} is not configured: {keys} has no value. Tell the user; do not call it again until then."
+                "Tool {name} is not configured: {keys} has no value.{why} Tell the user; do not call it again until then."
             );
             return Err(ToolError::new(ErrorType::NotConfigured, text));
+        }
+        if !self.runs.is_same() {
+            let text = format!(
+                "The program of tool {name} has changed since it was loaded, so it was not run. Call it again in your next answer, with the program as it is now."
+            );
+            return Err(ToolError::new(ErrorType::ToolNotAvailable, text));
         }
         let time = ctx.deadline.saturating_duration_since(Instant::now());
         let started = self.start(ctx, args, time).run(ctx.cancel.cancelled()).await;

@@ -52,7 +52,11 @@ pub(crate) const COMMANDS: [(&str, &str, &str); 11] = [
 pub(crate) fn parse(line: &str, skills: &[String]) -> Line {
     let text = line.trim();
     let Some(words) = text.strip_prefix('/') else {
-        return if text.is_empty() { Line::Nothing } else { Line::Message(line.trim_end().to_owned()) };
+        return if text.is_empty() {
+            Line::Nothing
+        } else {
+            Line::Message(line.trim_end().to_owned())
+        };
     };
     let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let rest = Some(rest.trim()).filter(|rest| !rest.is_empty());
@@ -129,18 +133,36 @@ mod tests {
         check("hi there ", Line::Message("hi there".into()));
         check(" /tools ", Line::Command(Command::Tools));
         check("/agent", Line::Command(Command::Agent(None)));
-        check("/agent  General Assistant", Line::Command(Command::Agent(Some("General Assistant".into()))));
+        check(
+            "/agent  General Assistant",
+            Line::Command(Command::Agent(Some("General Assistant".into()))),
+        );
         check("/expand", Line::Command(Command::Expand(None)));
         check("/expand #12", Line::Command(Command::Expand(Some(12))));
-        check("/explain x", Line::Wrong("/explain takes the number of a call, such as /explain 3".into()));
-        check("/expand 0", Line::Wrong("/expand takes the number of a call, such as /expand 3".into()));
+        check(
+            "/explain x",
+            Line::Wrong("/explain takes the number of a call, such as /explain 3".into()),
+        );
+        check(
+            "/expand 0",
+            Line::Wrong("/expand takes the number of a call, such as /expand 3".into()),
+        );
         check("/workspace ./a b", Line::Command(Command::Workspace(Some("./a b".into()))));
         check("/notes buy oats", Line::Message("/notes buy oats".into()));
         check("/etc/hosts is what?", Line::Message("/etc/hosts is what?".into()));
         check("/new one", Line::Wrong("/new takes nothing behind it".into()));
-        check("/toosl", Line::Wrong("there is no command or skill /toosl, did you mean /tools?".into()));
-        check("/note x", Line::Wrong("there is no command or skill /note, did you mean /notes?".into()));
-        check("/frobnicate", Line::Wrong("there is no command or skill /frobnicate; /help shows them".into()));
+        check(
+            "/toosl",
+            Line::Wrong("there is no command or skill /toosl, did you mean /tools?".into()),
+        );
+        check(
+            "/note x",
+            Line::Wrong("there is no command or skill /note, did you mean /notes?".into()),
+        );
+        check(
+            "/frobnicate",
+            Line::Wrong("there is no command or skill /frobnicate; /help shows them".into()),
+        );
     }
 
     #[test]

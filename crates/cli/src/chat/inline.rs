@@ -10,7 +10,8 @@ const BEFORE: &str = "a ";
 /// The spans of a line; `base` is the style of everything in it.
 pub(super) fn spans(line: &str, base: Style) -> Vec<Span> {
     let text = format!("{BEFORE}{line}");
-    let mut spans = Spans { done: Vec::new(), styles: vec![base], links: Vec::new(), skip: BEFORE.len() };
+    let mut spans =
+        Spans { done: Vec::new(), styles: vec![base], links: Vec::new(), skip: BEFORE.len() };
     for event in Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH) {
         spans.event(event);
     }

@@ -39,7 +39,9 @@ pub(super) async fn talk(mut chat: Chat, json: bool) -> Result<u8, Failure> {
             Line::Command(command) => match chat.perform(command).await {
                 Ok(Performed::Leave) => return Ok(code),
                 Ok(Performed::Says(text)) if json => {
-                    output::data(&json!({"type": "command", "line": line.trim(), "text": text}).to_string())?;
+                    output::data(
+                        &json!({"type": "command", "line": line.trim(), "text": text}).to_string(),
+                    )?;
                 }
                 Ok(Performed::Says(text)) => output::data(&text)?,
                 Err(failure) => {
@@ -47,6 +49,10 @@ pub(super) async fn talk(mut chat: Chat, json: bool) -> Result<u8, Failure> {
                     code = failure.code;
                 }
             },
+            Line::Message(text) if chat.is_free().await.is_err() => {
+                let why = format!("not said, as the run before waits or works: {}", text.trim());
+                output::remark(&why, json);
+            }
             Line::Message(text) => match turn(&chat, &text, json, &mut interrupts).await? {
                 Some(ended) => code = ended,
                 None => return Ok(INTERRUPTED),
@@ -82,7 +88,11 @@ async fn turn(
     });
     let person = Arc::new(TerminalPerson(session.console.clone()));
     let surfaces = Surfaces { control: control.clone(), events, person };
-    let running = session.runner.start(session.start(text, chat.conversation), &surfaces);
+    let start = session.start(text, chat.conversation);
+    if let Some(skill) = &start.skill {
+        output::remark(&format!("skill {skill} is active for this turn"), json);
+    }
+    let running = session.runner.start(start, &surfaces);
     let mut running = std::pin::pin!(running);
     loop {
         tokio::select! {

@@ -4,9 +4,12 @@
 //! What a line becomes depends on the lines before it alone, so the pieces in which a text arrives do not matter. Without colours the source
 //! is printed as it is.
 
-use crate::terminal::{Paint, Span, Style, encode, visible, wrap};
+use crate::terminal::{Paint, Span, Style, encode, tail, visible, wrap};
 
 use super::inline;
+
+/// Longest unfinished line that is rendered before its end, in bytes: a long paragraph.
+const PREVIEWED: usize = 16 * 1024;
 
 /// A code block that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,13 @@ impl Markdown {
         if self.line.is_empty() {
             return Vec::new();
         }
+        if self.line.len() > PREVIEWED {
+            // It is looked at with every piece that comes: a line of a megabyte would be rendered a thousand times.
+            let end = self.line.len() - PREVIEWED;
+            let end = (end..).find(|&at| self.line.is_char_boundary(at)).unwrap_or(end);
+            let end = visible(self.line.get(end..).unwrap_or_default());
+            return vec![tail(&end, self.columns).to_owned()];
+        }
         self.render(&self.line).0
     }
 
@@ -80,9 +90,7 @@ impl Markdown {
         let dim = |line: &str| vec![self.paint.dim(&visible(line))];
         match (self.fence, mark) {
             (Some(open), Some(mark)) if closes(open, mark, line) => (dim(line), None),
-            (Some(open), _) => {
-                (vec![self.paint.with(Style::CYAN, &visible(line))], Some(open))
-            }
+            (Some(open), _) => (vec![self.paint.with(Style::CYAN, &visible(line))], Some(open)),
             (None, Some(mark)) => (dim(line), Some(mark)),
             (None, None) => (self.block(line), None),
         }
@@ -122,7 +130,8 @@ enum Kind {
 
 impl<'a> Block<'a> {
     fn of(line: &'a str) -> Self {
-        let mut block = Self { kind: Kind::Text, first: Vec::new(), rest: Vec::new(), content: line };
+        let mut block =
+            Self { kind: Kind::Text, first: Vec::new(), rest: Vec::new(), content: line };
         while block.quote() {}
         block.indent();
         let text = block.content;
@@ -155,7 +164,8 @@ impl<'a> Block<'a> {
         let blanks = self.content.get(..self.content.len() - text.len()).unwrap_or_default();
         if !blanks.is_empty() {
             // So deep that nothing would fit beside it is no indentation.
-            let blanks = Span::new(" ".repeat(blanks.replace('\t', "    ").len().min(24)), Style::PLAIN);
+            let blanks =
+                Span::new(" ".repeat(blanks.replace('\t', "    ").len().min(24)), Style::PLAIN);
             self.first.push(blanks.clone());
             self.rest.push(blanks);
         }
@@ -167,7 +177,8 @@ impl<'a> Block<'a> {
 fn heading(text: &str) -> Option<&str> {
     let words = text.trim_start_matches('#');
     let level = text.len() - words.len();
-    let is_heading = (1..=6).contains(&level) && (words.is_empty() || words.starts_with([' ', '\t']));
+    let is_heading =
+        (1..=6).contains(&level) && (words.is_empty() || words.starts_with([' ', '\t']));
     is_heading.then(|| words.trim().trim_end_matches('#').trim_end())
 }
 
@@ -311,6 +322,15 @@ snake_case_name and 2 * 3 * 4 \\u{1b}[2J
         for cut in (0..SOURCE.len()).filter(|&cut| SOURCE.is_char_boundary(cut)) {
             assert_eq!(render(SOURCE, &[cut]), whole, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn of_a_very_long_line_the_end_is_shown() {
+        let mut markdown = Markdown::new(Paint { colour: true }, 40);
+        assert_eq!(markdown.push(&"é".repeat(PREVIEWED)), "");
+        assert_eq!(markdown.push("the end"), "");
+        assert_eq!(markdown.preview(), [format!("{}the end", "é".repeat(33))]);
+        assert_eq!(markdown.finish().matches('é').count(), PREVIEWED);
     }
 
     proptest! {

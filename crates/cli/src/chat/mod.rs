@@ -3,7 +3,7 @@
 //! Invariants
 //! - At a terminal there is one writer, the console; what a model, a tool or a file says is made visible before it gets there.
 //! - A turn that is stopped keeps what was said; whoever leaves while it works loses nothing that was stored.
-//! - Over a pipe nothing is asked for and nothing moves: a line in, a turn, the answer out.
+//! - Over a pipe there is no prompt and nothing moves: a line in, a turn, the answer out. Approvals are as in `toolcrib run`.
 //!
 //! What is typed while a turn works is read here, key by key, and given to the run at its next boundary; rustyline reads at the prompt only.
 
@@ -26,7 +26,7 @@ use toolcrib_app::core::ConversationId;
 
 use crate::cli;
 use crate::output::Failure;
-use crate::session::{self, Calls, Opening, Session};
+use crate::session::{self, Calls, Opening, Session, go_on_in};
 use crate::terminal::{Console, is_dumb};
 
 use command::{Command, Line};
@@ -87,10 +87,7 @@ async fn conversation(
     let store = session.runner.store();
     let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
     let id = match command.conversation {
-        Some(id) => match store.conversation(id).await.map_err(failed)? {
-            Some(_) => id,
-            None => return Err(Failure::not_found(format!("there is no conversation {id}"))),
-        },
+        Some(id) => id,
         None if command.newest => {
             let newest = store.conversations("", 1).await.map_err(failed)?.pop();
             let none = || Failure::not_found("there is no conversation to continue yet");
@@ -98,7 +95,20 @@ async fn conversation(
         }
         None => return Ok((ConversationId::fresh(), 0)),
     };
+    go_on_in(&session.stores, id).await?;
     Ok((id, store.messages(id, 0).await.map_err(failed)?.len()))
+}
+
+impl Chat {
+    /// Whether a turn may begin: none, of whatever process, is in the middle of the conversation.
+    async fn is_free(&self) -> Result<(), Failure> {
+        let store = self.session.runner.store();
+        let known = store.conversation(self.conversation).await;
+        match known.map_err(|error| Failure::run(error.to_string()))? {
+            Some(_) => go_on_in(&self.session.stores, self.conversation).await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// At a terminal.
@@ -141,6 +151,11 @@ async fn live(mut chat: Chat, messages: usize) -> Result<u8, Failure> {
                 }
             }
             Line::Message(text) => {
+                if let Err(failure) = chat.is_free().await {
+                    note(&console, &failure.message);
+                    note(&console, "/new begins a new one here");
+                    continue;
+                }
                 let turn = turn::run(&mut chat, &text).await;
                 if turn.left {
                     return Ok(INTERRUPTED);

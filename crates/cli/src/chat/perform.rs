@@ -7,14 +7,14 @@ use serde_json::Value;
 use toolcrib_app::agent::events::ToolState;
 use toolcrib_app::agent::library::ON_DEVICE_TOOLS;
 use toolcrib_app::core::{
-    ConversationId, ModelAbility, RawArgs, Risk, RunStatus, StoredMessage, View, ViewRequest,
+    ConversationId, ModelAbility, RawArgs, Risk, StoredMessage, View, ViewRequest,
 };
 use toolcrib_app::providers::chat::{Message, UserKind, UserMessage};
 
 use super::command::{COMMANDS, Command, help};
 use super::{Chat, lock};
 use crate::output::Failure;
-use crate::session::{CallRow, ended};
+use crate::session::{CallRow, ended, go_on_in};
 use crate::terminal::{Paint, one_line, visible};
 use crate::trace;
 
@@ -86,14 +86,17 @@ impl Chat {
         let Some(model) = self.session.models.first() else { return "no model".to_owned() };
         let info = model.info();
         match info.scripted {
-            true => format!("{} (scripted: replays a file, nobody thinks here)", one_line(&info.model)),
+            true => {
+                format!("{} (scripted: replays a file, nobody thinks here)", one_line(&info.model))
+            }
             false => one_line(&format!("{}/{}", info.provider, info.model)),
         }
     }
 
     fn workspace_words(&self) -> String {
         let workspace = self.session.setup.workspace();
-        workspace.map_or_else(|| "no workspace".to_owned(), |path| one_line(&path.display().to_string()))
+        workspace
+            .map_or_else(|| "no workspace".to_owned(), |path| one_line(&path.display().to_string()))
     }
 
     fn begin_anew(&mut self) -> String {
@@ -123,19 +126,12 @@ impl Chat {
     async fn remark(&self, text: &str) -> Result<(), Failure> {
         let store = self.session.runner.store();
         let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
-        if store.conversation(self.conversation).await.map_err(failed)?.is_none() {
-            return Ok(());
-        }
-        let waiting = store.runs("", Some(RunStatus::Paused), usize::MAX).await.map_err(failed)?;
-        if waiting.iter().any(|run| run.conversation == self.conversation) {
+        if go_on_in(&self.session.stores, self.conversation).await.is_err() {
             return Ok(());
         }
         let seq = store.messages(self.conversation, 0).await.map_err(failed)?.len() as u64;
-        let message = UserMessage {
-            text: text.to_owned(),
-            kind: UserKind::Guard,
-            ..UserMessage::default()
-        };
+        let message =
+            UserMessage { text: text.to_owned(), kind: UserKind::Guard, ..UserMessage::default() };
         let body = serde_json::to_value(Message::User(message))
             .map_err(|error| Failure::run(error.to_string()))?;
         let created_at = toolcrib_app::core::Clock::now_ms(&toolcrib_app::core::SystemClock);
@@ -202,7 +198,11 @@ fn tools(view: &View) -> String {
             Risk::High => "high",
             Risk::Critical => "critical",
         };
-        text += &format!("  {:<20} {risk:<9} {}\n", one_line(spec.name.as_str()), one_line(&spec.title));
+        text += &format!(
+            "  {:<20} {risk:<9} {}\n",
+            one_line(spec.name.as_str()),
+            one_line(&spec.title)
+        );
     }
     if !view.excluded.is_empty() {
         text += &format!("{} more are not given to the model\n", view.excluded.len());
@@ -234,7 +234,8 @@ fn expanded(row: &CallRow, paint: Paint) -> String {
         ) => result(output),
         _ => "still running".to_owned(),
     };
-    let part = |name: &str, text: &str| format!("{}\n{}\n", paint.dim(name), visible(text.trim_end()));
+    let part =
+        |name: &str, text: &str| format!("{}\n{}\n", paint.dim(name), visible(text.trim_end()));
     format!("{head}\n{}{}", part("arguments", &args), part("result", &result))
 }
 

@@ -36,7 +36,8 @@ pub(super) struct Prompt {
 
 impl Prompt {
     pub(super) fn new(names: Vec<String>) -> Result<Self, Failure> {
-        let failed = |error: ReadlineError| Failure::run(format!("the terminal cannot be read: {error}"));
+        let failed =
+            |error: ReadlineError| Failure::run(format!("the terminal cannot be read: {error}"));
         let config = Config::builder()
             .max_history_size(HISTORY)
             .map_err(failed)?

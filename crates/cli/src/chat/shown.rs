@@ -132,7 +132,9 @@ impl State {
     fn saw(&mut self, event: &Event) {
         lock(&self.record).saw(event);
         match event {
-            Event::RunStart { model, provider, scripted, .. } => self.begin(provider, model, *scripted),
+            Event::RunStart { model, provider, scripted, .. } => {
+                self.begin(provider, model, *scripted);
+            }
             Event::Request { .. } => {
                 self.has_words = false;
                 self.become_busy(Doing::Thinking);

@@ -37,6 +37,9 @@ pub(super) async fn run(chat: &mut Chat, text: &str) -> Ended {
     let person = std::sync::Arc::new(TerminalPerson(console.clone()));
     let surfaces = Surfaces { control: control.clone(), events: shown.sink(), person };
     let start = session.start(text, chat.conversation);
+    if let Some(skill) = &start.skill {
+        note(&console, &format!("skill {skill} is active for this turn"));
+    }
     let mut typing = Typing {
         skills: chat.skills(),
         console: console.clone(),
@@ -75,12 +78,14 @@ pub(super) async fn run(chat: &mut Chat, text: &str) -> Ended {
             _ = clock.tick() => shown.tick(),
         }
     };
-    drop(keys);
+    // Keys that were pressed at the very end are as good as those before.
+    keys.map(Keys::rest).unwrap_or_default().into_iter().for_each(|key| typing.key(key));
     shown.over();
     let mut ended = typing.ended;
+    let late = control.take().into_iter();
     match finished {
         Ok(finished) => {
-            let left_over = finished.left_over.into_iter().map(|message| message.text);
+            let left_over = finished.left_over.into_iter().chain(late).map(|message| message.text);
             if control.is_stopped() {
                 // Whoever stopped it decides anew what is said.
                 let lines: Vec<String> = left_over.chain([ended.typed]).collect();
@@ -92,7 +97,10 @@ pub(super) async fn run(chat: &mut Chat, text: &str) -> Ended {
                 note(&console, &format!("it goes on with `toolcrib resume {}`", finished.run));
             }
         }
-        Err(error) => note(&console, &failure(error).message),
+        Err(error) => {
+            note(&console, &failure(error).message);
+            ended.later = late.map(|message| message.text).chain(ended.later).collect();
+        }
     }
     ended
 }
@@ -118,8 +126,14 @@ impl Typing {
         match key {
             Key::Enter => self.line(),
             Key::Escape => self.ended.typed.clear(),
+            Key::End if self.ended.typed.is_empty() => self.later("/exit"),
             key => edit(&mut self.ended.typed, key),
         }
+    }
+
+    fn later(&mut self, line: &str) {
+        note(&self.console, &format!("{line} comes after this turn"));
+        self.ended.later.push(line.to_owned());
     }
 
     fn line(&mut self) {
@@ -129,11 +143,13 @@ impl Typing {
             Line::Wrong(why) => note(&self.console, &why),
             Line::Command(Command::Stop) => self.control.stop(),
             Line::Command(_) => {
-                note(&self.console, &format!("{} comes after this turn", line.trim()));
-                self.ended.later.push(line);
+                self.later(line.trim());
             }
             Line::Message(text) => {
-                let shown = self.console.paint().dim(&format!("› {} (is given to it next)", one_line(&text)));
+                let shown = self
+                    .console
+                    .paint()
+                    .dim(&format!("› {} (is given to it next)", one_line(&text)));
                 self.console.line(&shown);
                 self.control.say(UserMessage { text, ..UserMessage::default() });
             }

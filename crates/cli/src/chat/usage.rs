@@ -48,7 +48,9 @@ impl Used {
         let cost = match self.cost {
             None => "cost unknown".to_owned(),
             Some(cost) if self.unpriced == 0 => format!("cost {cost}"),
-            Some(cost) => format!("cost {cost}, without {} answers of unknown price", self.unpriced),
+            Some(cost) => {
+                format!("cost {cost}, without {} answers of unknown price", self.unpriced)
+            }
         };
         format!("{} answers · {tokens} · {cost}", self.answers)
     }
@@ -59,8 +61,11 @@ mod tests {
     use super::*;
     use toolcrib_app::providers::{Stop, Usage};
 
+    /// Tokens in and out, and micro-dollars.
+    type Told = (Option<(u64, u64)>, Option<u64>);
+
     #[track_caller]
-    fn check(answers: &[(Option<(u64, u64)>, Option<u64>)], expected: &str) {
+    fn check(answers: &[Told], expected: &str) {
         let mut used = Used::default();
         for (tokens, cost) in answers {
             used.saw(&Event::Answer {

@@ -23,7 +23,8 @@ pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
         output::document(&agents.iter().map(data).collect::<Value>(), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["AGENT", "FROM", "TOOLS", "MODEL", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["AGENT", "FROM", "TOOLS", "MODEL", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
     rows.extend(agents.iter().map(|agent| {
         let tools = agent.tools.as_ref().map_or_else(
             || ALL.to_owned(),
@@ -125,10 +126,13 @@ fn described(agent: &Agent, expansion: &Expansion) -> String {
         ("model", agent.model.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("mode", agent.mode.map(Mode::as_str).unwrap_or_default().to_owned()),
         ("skills", agent.skills.join(", ")),
-        ("rounds", limits.rounds.map_or_else(String::new, |rounds| match rounds {
-            Rounds::AtMost(rounds) => rounds.to_string(),
-            Rounds::Unlimited => "unlimited".to_owned(),
-        })),
+        (
+            "rounds",
+            limits.rounds.map_or_else(String::new, |rounds| match rounds {
+                Rounds::AtMost(rounds) => rounds.to_string(),
+                Rounds::Unlimited => "unlimited".to_owned(),
+            }),
+        ),
         ("calls", limits.calls.map(|n| n.to_string()).unwrap_or_default()),
         ("tokens", limits.tokens.map(|n| n.to_string()).unwrap_or_default()),
         ("time", limits.time.map(|time| format!("{} s", time.as_secs())).unwrap_or_default()),
@@ -173,7 +177,10 @@ pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
     for ending in ["md", "toml"] {
         let path = folder.join(format!("{name}.{ending}"));
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::usage(format!("there is an agent {name} already: {}", path.display())));
+            return Err(Failure::usage(format!(
+                "there is an agent {name} already: {}",
+                path.display()
+            )));
         }
     }
     let path = folder.join(format!("{name}.md"));
@@ -209,7 +216,10 @@ fn written(agent: &Agent) -> String {
     put("max_output", json!(agent.max_output));
     if let Value::Object(mut limits) = data(agent)["limits"].take() {
         limits.retain(|_, value| !value.is_null());
-        put("limits", Some(limits).filter(|limits| !limits.is_empty()).map_or(Value::Null, Value::Object));
+        put(
+            "limits",
+            Some(limits).filter(|limits| !limits.is_empty()).map_or(Value::Null, Value::Object),
+        );
     }
     text + "---\n\n" + agent.prompt.trim() + "\n"
 }

@@ -67,7 +67,11 @@ fn print(shelf: &Shelf, agent: &Agent, json: bool) -> Result<u8, Failure> {
 }
 
 /// The list that the words ask for; `None` = it is only looked at.
-fn wanted(command: &AgentTools, agent: &Agent, shelf: &Shelf) -> Result<Option<Vec<String>>, Failure> {
+fn wanted(
+    command: &AgentTools,
+    agent: &Agent,
+    shelf: &Shelf,
+) -> Result<Option<Vec<String>>, Failure> {
     let clean = |list: &[String]| -> Vec<String> {
         list.iter().map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
     };
@@ -151,7 +155,9 @@ fn write(shelf: &Shelf, agent: &Agent, list: &[String]) -> Result<(), Failure> {
 
 fn cannot(path: &Path) -> Failure {
     let path = path.display();
-    Failure::configuration(format!("{path} is written in a way that cannot be changed safely; edit it by hand"))
+    Failure::configuration(format!(
+        "{path} is written in a way that cannot be changed safely; edit it by hand"
+    ))
 }
 
 fn in_toml(text: &str, list: &[String]) -> Option<String> {
@@ -183,12 +189,10 @@ fn in_front_matter(text: &str, list: &[String]) -> Option<String> {
         matches!(key, Some("tools" | "\"tools\"" | "'tools'"))
     };
     let at = 1 + lines.get(1..end)?.iter().position(is_key).unwrap_or(end - 1);
-    let goes_on = |line: &&&str| line.starts_with([' ', '\t', '-', ']']) && line.trim_end() != "---";
-    let taken = if at < end {
-        1 + lines.get(at + 1..end)?.iter().take_while(goes_on).count()
-    } else {
-        0
-    };
+    let goes_on =
+        |line: &&&str| line.starts_with([' ', '\t', '-', ']']) && line.trim_end() != "---";
+    let taken =
+        if at < end { 1 + lines.get(at + 1..end)?.iter().take_while(goes_on).count() } else { 0 };
     let (before, behind) = (lines.get(..at)?, lines.get(at + taken..)?);
     Some(before.concat() + &line + &behind.concat())
 }
@@ -211,10 +215,16 @@ mod tests {
             "---\ntitle: X\ntools: [read_file]\n# why\nmode: auto\n---\n\ntools: x\n",
             Some("---\ntitle: X\ntools: [\"a\",\"group:b\"]\n# why\nmode: auto\n---\n\ntools: x\n"),
         );
-        check("---\ntools:\n- x\n- y\nmode: auto\n---\nP", Some("---\ntools: [\"a\",\"group:b\"]\nmode: auto\n---\nP"));
+        check(
+            "---\ntools:\n- x\n- y\nmode: auto\n---\nP",
+            Some("---\ntools: [\"a\",\"group:b\"]\nmode: auto\n---\nP"),
+        );
         check("---\ntools:\n  - x\n  # y\n---\nP", Some("---\ntools: [\"a\",\"group:b\"]\n---\nP"));
         check("---\ntools: [\n  x,\n]\n---\nP", Some("---\ntools: [\"a\",\"group:b\"]\n---\nP"));
-        check("---\r\ntitle: X\r\n---\r\nP", Some("---\r\ntitle: X\r\ntools: [\"a\",\"group:b\"]\r\n---\r\nP"));
+        check(
+            "---\r\ntitle: X\r\n---\r\nP",
+            Some("---\r\ntitle: X\r\ntools: [\"a\",\"group:b\"]\r\n---\r\nP"),
+        );
         check("---\n---\nP", Some("---\ntools: [\"a\",\"group:b\"]\n---\nP"));
         check("---\ntools: [x]\n", None);
         check("", None);
@@ -229,7 +239,10 @@ mod tests {
             "# top\nprompt = \"P\"\ntools = [\"x\"] # why\n\n[limits]\nrounds = 3\n",
             "# top\nprompt = \"P\"\ntools = [\"a\"] # why\n\n[limits]\nrounds = 3\n",
         );
-        check("prompt = \"P\"\n\n[limits]\nrounds = 3\n", "prompt = \"P\"\ntools = [\"a\"]\n\n[limits]\nrounds = 3\n");
+        check(
+            "prompt = \"P\"\n\n[limits]\nrounds = 3\n",
+            "prompt = \"P\"\ntools = [\"a\"]\n\n[limits]\nrounds = 3\n",
+        );
         assert!(in_toml("prompt = ", &[]).is_none());
     }
 }

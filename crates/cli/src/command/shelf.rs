@@ -75,7 +75,9 @@ pub(super) fn home(kind: &str, workspace: Option<&PathBuf>) -> Result<PathBuf, F
         return Ok(workspace.join(world::PROJECT).join(kind));
     }
     let own = world::config_folder().ok_or_else(|| {
-        Failure::configuration("there is no home folder to keep it in; set TOOLCRIB_HOME to a folder")
+        Failure::configuration(
+            "there is no home folder to keep it in; set TOOLCRIB_HOME to a folder",
+        )
     })?;
     Ok(own.join(kind))
 }
@@ -115,7 +117,11 @@ pub(super) fn place(place: &Place) -> [(&'static str, Value); 2] {
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |at: usize| {
-        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        rows.iter()
+            .filter_map(|row| row.get(at))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {

@@ -17,7 +17,8 @@ pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
         output::document(&skills.iter().map(data).collect::<Value>(), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["SKILL", "VERSION", "FROM", "WHAT IT DOES AND WHEN"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["SKILL", "VERSION", "FROM", "WHAT IT DOES AND WHEN"].map(str::to_owned).to_vec()];
     rows.extend(skills.iter().map(|skill| {
         let from = shelf::origin(&skill.place).to_owned();
         vec![skill.name.clone(), skill.version.clone(), from, skill.description.clone()]

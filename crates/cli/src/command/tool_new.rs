@@ -46,16 +46,15 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
 
 /// A tool whose name is taken would be broken from the start.
 fn is_free(name: &str, dir: &Path, workspace: PathBuf) -> Result<(), Failure> {
-    let world = World {
-        workspace: Some(workspace),
-        tools: vec![dir.to_owned()],
-        ..World::default()
-    };
+    let world =
+        World { workspace: Some(workspace), tools: vec![dir.to_owned()], ..World::default() };
     let toolcrib = world::block_on(world::look(&world))?;
     match toolcrib.spec(name) {
-        Some(spec) if dir.join(name).exists() => {
-            Err(Failure::usage(format!("there is a tool {} already in {}", spec.name, dir.display())))
-        }
+        Some(spec) if dir.join(name).exists() => Err(Failure::usage(format!(
+            "there is a tool {} already in {}",
+            spec.name,
+            dir.display()
+        ))),
         Some(spec) => Err(Failure::usage(format!(
             "there is a tool {} already{}; choose another name",
             spec.name,

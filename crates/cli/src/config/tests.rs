@@ -7,8 +7,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use toolcrib_app::Preset;
 
+use crate::config::providers::providers;
 use crate::config::read::parse;
-use crate::config::{Chosen, Config, Env, ModelChoice, ModelFlags, OnAsk, choose, load, providers};
+use crate::config::{Chosen, Config, Env, ModelChoice, ModelFlags, OnAsk, choose, load};
 use crate::output::Failure;
 
 const SECRET: &str = "sk-very-secret-0123456789";

@@ -13,7 +13,17 @@ use crate::terminal::{Paint, Style, one_line, shorten, width};
 const LABEL: usize = 60;
 /// Arguments that say most about a call, the best first.
 const TELLING: [&str; 12] = [
-    "path", "command", "url", "query", "pattern", "from", "to", "name", "question", "id", "file",
+    "path",
+    "command",
+    "url",
+    "query",
+    "pattern",
+    "from",
+    "to",
+    "name",
+    "question",
+    "id",
+    "file",
     "expression",
 ];
 
@@ -223,7 +233,14 @@ mod tests {
     const PLAIN: Paint = Paint { colour: false };
 
     fn event(call: CallId, state: ToolState) -> ToolEvent {
-        ToolEvent { round: 0, index: 0, call: Some(call), tool: "read_file".into(), state, report: None }
+        ToolEvent {
+            round: 0,
+            index: 0,
+            call: Some(call),
+            tool: "read_file".into(),
+            state,
+            report: None,
+        }
     }
 
     #[track_caller]
@@ -240,7 +257,10 @@ mod tests {
     #[test]
     fn a_call_is_one_line() {
         let output = json!({"status": "success", "result": "x"});
-        check(ToolState::OutputAvailable { output, elapsed_ms: 12 }, "✓ read_file notes\\u{1b}.md · 12 ms · #1");
+        check(
+            ToolState::OutputAvailable { output, elapsed_ms: 12 },
+            "✓ read_file notes\\u{1b}.md · 12 ms · #1",
+        );
         check(
             ToolState::OutputError {
                 outcome: OutcomeKind::TimedOut,

@@ -2,7 +2,11 @@
 
 use toolcrib_app::agent::drive::Person;
 use toolcrib_app::agent::machine::{Question, Said};
-use toolcrib_app::core::{ApprovalRequest, BoxFuture, CallId, Decision, DecisionRecord};
+use toolcrib_app::core::approval::Turn;
+use toolcrib_app::core::{
+    ApprovalRequest, Approver, Asked, BoxFuture, CallId, Decision, DecisionRecord,
+};
+use toolcrib_app::runner::WaitForDecision;
 
 use crate::terminal::{self, Console, TERMINAL, TerminalApprover};
 

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use toolcrib_app::Stores;
+use toolcrib_app::core::{Clock as _, SystemClock, canonical};
 use toolcrib_app::providers::live::{Endpoint, ModelOptions, ProviderSettings, ToolMemory};
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::providers::scripted::ScriptedModel;
@@ -29,12 +31,14 @@ pub(super) async fn connect(
             }
             ModelChoice::Live { mut provider, model } => {
                 let id = provider.id.clone();
-                memory.recall(&id, &model).await;
+                warnings.extend(memory.recall(&provider, &model, SystemClock.now_ms()).await);
                 warnings.extend(readable_key(&provider));
                 let endpoint = match endpoints.get(&id) {
                     Some(endpoint) => endpoint.clone(),
                     None => {
-                        provider.memory = Some(Arc::clone(&memory) as Arc<dyn ToolMemory>);
+                        let all = Arc::clone(&memory);
+                        provider.memory =
+                            Some(Arc::new(OfAddress { address: address(&provider), all }));
                         Endpoint::new(*provider)
                             .map_err(|error| Failure::configuration(error.to_string()))?
                     }
@@ -58,6 +62,9 @@ fn readable_key(provider: &ProviderSettings) -> Option<String> {
     })
 }
 
+/// How long a refusal of tools is believed: servers are updated, and models replaced under the same name.
+const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// Which models take no tools, kept in the store beyond this process.
 struct Remembered {
     stores: Stores,
@@ -65,30 +72,103 @@ struct Remembered {
 }
 
 impl Remembered {
-    /// Reads from the store what it knows of a model.
-    async fn recall(&self, provider: &str, model: &str) {
-        let name = fact(provider, model);
-        if let Ok(Some(_)) = self.stores.facts.fact(&name).await {
-            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+    /// Reads from the store what it knows of a model at this address; the words about it.
+    async fn recall(&self, provider: &ProviderSettings, model: &str, now: i64) -> Option<String> {
+        let name = fact(&provider.id, &address(provider), model);
+        let kept = self.stores.facts.fact(&name).await.ok()??;
+        let age = Duration::from_millis(u64::try_from(now - kept.parse::<i64>().ok()?).ok()?);
+        if age >= BELIEVED {
+            return None;
         }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+        let ago = match age.as_secs() / (24 * 3600) {
+            0 => "less than a day ago".to_owned(),
+            1 => "a day ago".to_owned(),
+            days => format!("{days} days ago"),
+        };
+        Some(format!(
+            "{model} of {} refused tools {ago}, so they are described to it as text; it is offered them again 7 days after that",
+            provider.id
+        ))
     }
 }
 
-fn fact(provider: &str, model: &str) -> String {
-    format!("no-tools/{provider}/{model}")
+/// The memory of one provider at its address: what a model refuses at one server, the next may take.
+struct OfAddress {
+    address: String,
+    all: Arc<Remembered>,
 }
 
-impl ToolMemory for Remembered {
+/// Where a provider is, as it is configured.
+fn address(provider: &ProviderSettings) -> String {
+    let given = provider.base_url.as_deref().map(str::trim).filter(|url| !url.is_empty());
+    let address = given.or(provider.kind.default_base_url()).unwrap_or_default();
+    address.trim_end_matches('/').to_owned()
+}
+
+/// A base URL may hold a secret, so only its hash is kept.
+fn fact(provider: &str, address: &str, model: &str) -> String {
+    format!("no-tools-since/{}", canonical::sha256_parts(&[provider, address, model]))
+}
+
+impl ToolMemory for OfAddress {
     fn no_tools(&self, provider: &str, model: &str) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.contains(&fact(provider, model))
+        let known = self.all.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(&fact(provider, &self.address, model))
     }
 
     fn remember(&self, provider: &str, model: &str) {
-        let name = fact(provider, model);
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
-        let facts = Arc::clone(&self.stores.facts);
+        let name = fact(provider, &self.address, model);
+        self.all.known.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        let facts = Arc::clone(&self.all.stores.facts);
+        let now = SystemClock.now_ms().to_string();
         // A fact that cannot be kept only means that the server is asked once more another day.
-        drop(tokio::spawn(async move { facts.put_fact(&name, "yes").await }));
+        drop(tokio::spawn(async move { facts.put_fact(&name, &now).await }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_app::providers::live::ProviderKind;
+
+    use super::*;
+
+    fn provider(base_url: Option<&str>) -> ProviderSettings {
+        let mut settings = ProviderSettings::new("mine", ProviderKind::Ollama);
+        settings.base_url = base_url.map(str::to_owned);
+        settings
+    }
+
+    /// A new process with these stores: whether it believes that `m` at this provider takes no tools, and what it says about it.
+    async fn believes(
+        stores: &Stores,
+        provider: &ProviderSettings,
+        now: i64,
+    ) -> (bool, Option<String>) {
+        let all = Arc::new(Remembered { stores: stores.clone(), known: Mutex::default() });
+        let said = all.recall(provider, "m", now).await;
+        let memory = OfAddress { address: address(provider), all };
+        assert!(!memory.no_tools("mine", "another"));
+        (memory.no_tools("mine", "m"), said)
+    }
+
+    #[tokio::test]
+    async fn a_refusal_of_tools_is_that_of_one_server_and_not_for_ever() {
+        const DAY: i64 = 24 * 3600 * 1000;
+        let stores = Stores::memory();
+        let here = provider(Some("http://one.example:8000/v1/"));
+        let now = 100 * DAY;
+        stores.facts.put_fact("no-tools/mine/m", "yes").await.unwrap();
+        assert_eq!(believes(&stores, &here, now).await, (false, None), "an old form of it");
+        let name = fact("mine", &address(&here), "m");
+        stores.facts.put_fact(&name, &now.to_string()).await.unwrap();
+        let (known, said) = believes(&stores, &here, now + 3 * DAY).await;
+        assert!(known && said.unwrap().contains("m of mine refused tools 3 days ago"));
+        assert!(believes(&stores, &provider(Some("http://one.example:8000/v1")), now).await.0);
+        for other in [Some("http://two.example:8000/v1"), None] {
+            assert_eq!(believes(&stores, &provider(other), now).await, (false, None));
+        }
+        assert_eq!(believes(&stores, &here, now + 7 * DAY).await, (false, None));
+        assert_eq!(believes(&stores, &here, now - DAY).await, (false, None), "a clock put back");
     }
 }

@@ -27,12 +27,7 @@ pub(crate) struct Printer {
 impl Printer {
     /// Remarks go through this console, so that none is written into a card.
     pub(crate) fn new(console: Console) -> Self {
-        let shown = Shown {
-            console,
-            tally: Tally::default(),
-            streamed: false,
-            open_line: false,
-        };
+        let shown = Shown { console, tally: Tally::default(), streamed: false, open_line: false };
         Self { shown: Arc::new(Mutex::new(shown)) }
     }
 
@@ -81,7 +76,9 @@ impl Shown {
             }
             Event::Tool(tool) => self.tool(tool),
             Event::RunStart { model, scripted: true, .. } => {
-                self.note(&format!("the scripted model {model} replays a file; nobody thinks here"));
+                self.note(&format!(
+                    "the scripted model {model} replays a file; nobody thinks here"
+                ));
             }
             Event::Retry { attempt, wait_seconds, why } => {
                 self.note(&format!("attempt {attempt} in {wait_seconds:.1} s: {why}"));

@@ -10,7 +10,8 @@ use toolcrib_app::core::approval::Turn;
 use toolcrib_app::core::{ApprovalRequest, Approver, Asked, BoxFuture, Decision, GrantScope};
 
 use super::card::card;
-use super::console::{Console, Desk};
+use super::console::Console;
+use super::desk::Desk;
 use super::keys::Key;
 
 /// Who decided, in records.

@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::clean::one_line;
+use super::desk::Desk;
 use super::keyboard::{Keyboard, Keys};
-use super::keys::Key;
 use super::paint::{Paint, is_dumb};
 use super::wrap;
 
 /// Somebody who typed this short a time ago is still typing: the next keys are not meant for a card that comes up.
 const TYPING: Duration = Duration::from_millis(1000);
-/// Silence that ends typing.
-const SILENCE: Duration = Duration::from_millis(400);
 /// Size of a terminal that does not tell.
 const SIZE: (usize, usize) = (80, 24);
 
@@ -56,7 +53,10 @@ enum Out {
 
 impl Default for Console {
     fn default() -> Self {
-        Self::new(Out::Command, Paint { colour: io::stderr().is_terminal() && Paint::of_env().colour })
+        Self::new(
+            Out::Command,
+            Paint { colour: io::stderr().is_terminal() && Paint::of_env().colour },
+        )
     }
 }
 
@@ -153,7 +153,17 @@ impl Console {
         drop(screen);
         let typed = self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let is_typing = typed.is_some_and(|at| at.elapsed() < TYPING);
-        Ok(Desk { console: self.clone(), keys, out, is_typing, is_answered: false })
+        Ok(Desk::new(self.clone(), keys, out, is_typing))
+    }
+}
+
+impl Console {
+    /// The card is gone: what waited is written.
+    pub(super) fn give_back(&self) {
+        let mut screen = self.screen();
+        screen.is_held = false;
+        let waiting = std::mem::take(&mut screen.waiting);
+        screen.finished(&waiting);
     }
 }
 
@@ -212,15 +222,19 @@ impl Screen {
 
 /// The row as far as it fits; styles inside it count for nothing and are ended.
 fn clip(row: &str, columns: usize) -> String {
+    // A tab is as wide as the terminal likes.
+    let row = row.replace('\t', "    ");
     let mut clipped = String::new();
-    let (mut used, mut rest) = (0, row);
+    let (mut used, mut rest) = (0, row.as_str());
     while let Some(c) = rest.chars().next() {
         let length = match rest.strip_prefix("\u{1b}[") {
             Some(codes) => codes.find('m').map_or(rest.len(), |at| at + 3),
             None => {
                 used += wrap::width(rest.get(..c.len_utf8()).unwrap_or_default());
                 if used > columns {
-                    clipped.push_str("\u{1b}[0m");
+                    if clipped.contains('\u{1b}') {
+                        clipped.push_str("\u{1b}[0m");
+                    }
                     break;
                 }
                 c.len_utf8()
@@ -233,111 +247,6 @@ fn clip(row: &str, columns: usize) -> String {
     clipped
 }
 
-/// The terminal in the hands of one card. Dropping it gives the terminal back, whatever it was doing.
-pub(crate) struct Desk {
-    console: Console,
-    keys: Keys,
-    out: Box<dyn Write + Send + Sync>,
-    is_typing: bool,
-    is_answered: bool,
-}
-
-impl Desk {
-    /// The card has its answer.
-    pub(crate) fn finish(mut self) {
-        self.is_answered = true;
-    }
-
-    pub(crate) fn paint(&self) -> Paint {
-        self.console.paint()
-    }
-
-    pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
-        self.out.flush()
-    }
-
-    /// The next key.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
-    pub(crate) async fn key(&mut self) -> io::Result<Key> {
-        // Words that somebody was typing are no decision.
-        while std::mem::take(&mut self.is_typing) {
-            let key = tokio::time::timeout(SILENCE, self.keys.next()).await;
-            self.is_typing = matches!(key, Ok(Some(_)));
-        }
-        self.keys.next().await.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-    }
-
-    /// Leaves an Enter out that follows a decision at once, as whoever is used to it types.
-    pub(crate) async fn skip_enter(&mut self) -> Option<Key> {
-        let soon = Duration::from_millis(30);
-        let key = tokio::time::timeout(soon, self.keys.next()).await.ok().flatten();
-        key.filter(|key| *key != Key::Enter)
-    }
-
-    /// One line of text; `None` = Escape or Ctrl-D.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
-    pub(crate) async fn line(&mut self, prompt: &str, mut text: String, mut first: Option<Key>) -> io::Result<Option<String>> {
-        loop {
-            let (columns, _) = size();
-            let room = columns.saturating_sub(wrap::width(prompt) + 1).max(8);
-            let shown = one_line(&text);
-            self.write(&format!("\r\u{1b}[K{prompt}{}", wrap::tail(&shown, room)))?;
-            let key = match first.take() {
-                Some(key) => key,
-                None => self.key().await?,
-            };
-            if let Key::Escape | Key::End = key {
-                self.write("\n")?;
-                return Ok(None);
-            }
-            if key == Key::Enter {
-                self.write("\n")?;
-                return Ok(Some(text));
-            }
-            edit(&mut text, key);
-        }
-    }
-
-    /// Gives the whole terminal to another program until this returns.
-    pub(crate) async fn lend<T>(&self, work: impl Future<Output = T>) -> T {
-        self.keys.lend(work).await
-    }
-}
-
-/// Types a key at the end of a text.
-pub(crate) fn edit(text: &mut String, key: Key) {
-    match key {
-        Key::Char(c) => text.push(c),
-        Key::Backspace => {
-            text.pop();
-        }
-        Key::KillLine => text.clear(),
-        Key::KillWord => {
-            let words = text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
-            text.truncate(words);
-        }
-        Key::Enter | Key::Escape | Key::Interrupt | Key::End => {}
-    }
-}
-
-impl Drop for Desk {
-    fn drop(&mut self) {
-        if !self.is_answered {
-            let words = self.paint().dim("(not asked any more)");
-            let _ = self.write(&format!("\r\u{1b}[K{words}\n"));
-        }
-        let mut screen = self.console.screen();
-        screen.is_held = false;
-        let waiting = std::mem::take(&mut screen.waiting);
-        screen.finished(&waiting);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,19 +255,7 @@ mod tests {
     fn rows_are_clipped_without_counting_styles() {
         assert_eq!(clip("\u{1b}[1mab\u{1b}[0mcd", 3), "\u{1b}[1mab\u{1b}[0mc\u{1b}[0m");
         assert_eq!(clip("abc", 3), "abc");
-    }
-
-    #[test]
-    fn a_line_is_typed_and_taken_back() {
-        let mut text = String::from("one two");
-        edit(&mut text, Key::KillWord);
-        assert_eq!(text, "one ");
-        edit(&mut text, Key::Char('x'));
-        edit(&mut text, Key::Backspace);
-        edit(&mut text, Key::Backspace);
-        assert_eq!(text, "one");
-        edit(&mut text, Key::KillLine);
-        assert_eq!(text, "");
+        assert_eq!(clip("a\tb", 3), "a  ");
     }
 
     /// What a terminal of 80 columns shows after these bytes, without its styles.

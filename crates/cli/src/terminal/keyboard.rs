@@ -52,6 +52,22 @@ impl Keys {
         self.received.recv().await
     }
 
+    /// Ends the listening; the keys that were pressed and not yet taken.
+    pub(crate) fn rest(mut self) -> Vec<Key> {
+        self.leave();
+        std::iter::from_fn(|| self.received.try_recv().ok()).collect()
+    }
+
+    fn leave(&self) {
+        let mut state = self.keyboard.lock();
+        state.listeners.retain(|(id, _)| *id != self.id);
+        let is_last = state.listeners.is_empty();
+        drop(state);
+        if is_last {
+            self.keyboard.stop();
+        }
+    }
+
     /// Gives the terminal to somebody else, such as an editor, until this returns.
     pub(crate) async fn lend<T>(&self, work: impl Future<Output = T>) -> T {
         self.keyboard.stop();
@@ -64,13 +80,7 @@ impl Keys {
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        let mut state = self.keyboard.lock();
-        state.listeners.retain(|(id, _)| *id != self.id);
-        let is_last = state.listeners.is_empty();
-        drop(state);
-        if is_last {
-            self.keyboard.stop();
-        }
+        self.leave();
     }
 }
 
@@ -90,7 +100,7 @@ impl Keyboard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the reading and waits for its end, so that not one key is taken from whoever reads next.
+    /// Ends the reading, after what was typed before, and waits for its end, so that not one key is taken from whoever reads next.
     fn stop(&self) {
         let reader = self.lock().reader.take();
         if let Some(Reader { wake, thread }) = reader {
@@ -144,10 +154,7 @@ fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
     let mut decoder = Decoder::default();
     let mut bytes = [0; 1024];
     loop {
-        let mut both = [
-            PollFd::new(tty, PollFlags::IN),
-            PollFd::new(ended, PollFlags::IN),
-        ];
+        let mut both = [PollFd::new(tty, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
         let patience = decoder.is_waiting().then_some(&SEQUENCE_TIME);
         let ready = match poll(&mut both, patience) {
             Err(rustix::io::Errno::INTR) => continue,

@@ -102,7 +102,11 @@ fn diff(path: &str, old: Option<&str>, new: &str, paint: Paint) -> String {
     if rest > 0 {
         lines.push(paint.dim(&format!("… {rest} more lines; [v] shows all arguments")));
     }
-    format!("{}\n{}", paint.bold(&head), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+    format!(
+        "{}\n{}",
+        paint.bold(&head),
+        lines.iter().map(|line| format!("{line}\n")).collect::<String>()
+    )
 }
 
 /// The command of a tool that runs one, as it would be typed.
@@ -110,12 +114,14 @@ fn command(args: &Value, paint: Paint) -> Option<Preview> {
     let text = match args.get("command")? {
         Value::String(text) => text.clone(),
         Value::Array(words) => {
-            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quote)).collect();
+            let words: Option<Vec<String>> =
+                words.iter().map(|word| word.as_str().map(quote)).collect();
             words?.join(" ")
         }
         _ => return None,
     };
-    let shown: String = visible(&text).lines().map(|line| format!("  {}\n", paint.bold(line))).collect();
+    let shown: String =
+        visible(&text).lines().map(|line| format!("  {}\n", paint.bold(line))).collect();
     Some(Preview { text: format!("command:\n{shown}"), shows: &[] })
 }
 
@@ -148,24 +154,61 @@ mod tests {
     #[test]
     fn changes_are_compared_with_the_file_as_it_is() {
         let write = json!({"path": "a.txt", "content": "one\nTWO\n"});
-        check("write_file", &write, Some("one\ntwo\n"), Some("changes: a.txt (+1 -1)\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"));
-        check("write_file", &write, None, Some("new file: a.txt (+2 -0)\n@@ -0,0 +1,2 @@\n+one\n+TWO\n"));
+        check(
+            "write_file",
+            &write,
+            Some("one\ntwo\n"),
+            Some("changes: a.txt (+1 -1)\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"),
+        );
+        check(
+            "write_file",
+            &write,
+            None,
+            Some("new file: a.txt (+2 -0)\n@@ -0,0 +1,2 @@\n+one\n+TWO\n"),
+        );
         check("write_file", &write, Some("one\nTWO\n"), Some("no change: a.txt (+0 -0)\n"));
         let append = json!({"path": "a.txt", "content": "two", "mode": "append"});
-        check("write_file", &append, Some("one\n"), Some("changes: a.txt (+1 -0)\n@@ -1 +1,2 @@\n one\n+two\n\\ no line break at the end\n"));
+        check(
+            "write_file",
+            &append,
+            Some("one\n"),
+            Some(
+                "changes: a.txt (+1 -0)\n@@ -1 +1,2 @@\n one\n+two\n\\ no line break at the end\n",
+            ),
+        );
         let edit = json!({"path": "a.txt", "old_text": "o", "new_text": "0"});
-        check("edit_file", &edit, Some("two\n"), Some("changes: a.txt (+1 -1)\n@@ -1 +1 @@\n-two\n+tw0\n"));
+        check(
+            "edit_file",
+            &edit,
+            Some("two\n"),
+            Some("changes: a.txt (+1 -1)\n@@ -1 +1 @@\n-two\n+tw0\n"),
+        );
         // What the tool would refuse has no preview.
         check("edit_file", &edit, Some("oo\n"), None);
         check("edit_file", &edit, None, None);
         let hidden = json!({"path": "a.txt", "content": "\u{1b}[2J\n"});
-        check("write_file", &hidden, None, Some("new file: a.txt (+1 -0)\n@@ -0,0 +1 @@\n+\\u{1b}[2J\n"));
+        check(
+            "write_file",
+            &hidden,
+            None,
+            Some("new file: a.txt (+1 -0)\n@@ -0,0 +1 @@\n+\\u{1b}[2J\n"),
+        );
     }
 
     #[test]
     fn commands_are_shown_as_they_would_be_typed() {
-        check("shell", &json!({"command": "ls -l\nrm x"}), None, Some("command:\n  ls -l\n  rm x\n"));
-        check("run", &json!({"command": ["echo", "a b", "it's"]}), None, Some("command:\n  echo 'a b' 'it'\\''s'\n"));
+        check(
+            "shell",
+            &json!({"command": "ls -l\nrm x"}),
+            None,
+            Some("command:\n  ls -l\n  rm x\n"),
+        );
+        check(
+            "run",
+            &json!({"command": ["echo", "a b", "it's"]}),
+            None,
+            Some("command:\n  echo 'a b' 'it'\\''s'\n"),
+        );
         check("other", &json!({"x": 1}), None, None);
     }
 

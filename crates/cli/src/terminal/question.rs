@@ -20,7 +20,8 @@ pub(crate) async fn ask(console: &Console, question: &Question) -> io::Result<Sa
 
 fn card(question: &Question, paint: Paint) -> String {
     let mark = paint.with(Style { bold: true, ..Style::YELLOW }, "?");
-    let mut card = format!("\n{mark} The model asks: {}\n", paint.bold(&visible(&question.question)));
+    let mut card =
+        format!("\n{mark} The model asks: {}\n", paint.bold(&visible(&question.question)));
     if !question.context.is_empty() {
         card += &format!("  {}\n", visible(&question.context));
     }
@@ -59,6 +60,9 @@ mod tests {
         check("green", "green");
         assert_eq!(said(&question, ""), Said::Skipped);
         let card = card(&question, Paint { colour: false });
-        assert!(!card.contains('\u{1b}') && card.contains("  1) red 2) none\n  2) blue\n"), "{card}");
+        assert!(
+            !card.contains('\u{1b}') && card.contains("  1) red 2) none\n  2) blue\n"),
+            "{card}"
+        );
     }
 }

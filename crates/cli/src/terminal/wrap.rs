@@ -54,20 +54,43 @@ pub(crate) fn tail(text: &str, columns: usize) -> &str {
 }
 
 /// Breaks a line between words into rows of at most `columns`; `first` stands before the first row, `rest` before the others.
-pub(crate) fn wrap(spans: &[Span], columns: usize, first: &[Span], rest: &[Span]) -> Vec<Vec<Span>> {
-    let mut rows = Rows { columns: columns.max(8), rest, row: first.to_vec(), done: Vec::new(), used: 0, is_begun: false };
-    rows.used = spans_width(first);
+pub(crate) fn wrap(
+    spans: &[Span],
+    columns: usize,
+    first: &[Span],
+    rest: &[Span],
+) -> Vec<Vec<Span>> {
+    let mut rows = Rows {
+        columns: columns.max(8),
+        rest,
+        row: first.to_vec(),
+        done: Vec::new(),
+        used: spans_width(first),
+        is_begun: false,
+    };
     for word in words(spans) {
         rows.word(word);
     }
-    rows.done.push(rows.row);
+    rows.done.push(trimmed(rows.row));
     rows.done
 }
 
 /// Rows as text.
 pub(crate) fn encode(rows: &[Vec<Span>], paint: Paint) -> Vec<String> {
-    let row = |row: &Vec<Span>| row.iter().map(|s| paint.with(s.style, &s.text)).collect::<String>();
-    rows.iter().map(row).map(|row| row.trim_end().to_owned()).collect()
+    let row = |row: &Vec<Span>| row.iter().map(|s| paint.with(s.style, &s.text)).collect();
+    rows.iter().map(row).collect()
+}
+
+/// Without blanks at its end, whatever their style.
+fn trimmed(mut row: Vec<Span>) -> Vec<Span> {
+    while let Some(last) = row.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
+        if !last.text.is_empty() {
+            break;
+        }
+        row.pop();
+    }
+    row
 }
 
 fn spans_width(spans: &[Span]) -> usize {
@@ -153,7 +176,7 @@ impl Rows<'_> {
         let next = self.rest.to_vec();
         self.used = spans_width(&next);
         self.is_begun = false;
-        self.done.push(std::mem::replace(&mut self.row, next));
+        self.done.push(trimmed(std::mem::replace(&mut self.row, next)));
     }
 }
 

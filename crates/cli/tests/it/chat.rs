@@ -25,7 +25,7 @@ fn every_line_is_a_turn_and_the_answers_are_plain() {
 
 #[test]
 fn the_exit_code_is_that_of_the_last_turn() {
-    let fails = "  - fail: {kind: server_error, message: broken}\n";
+    let fails = "  - fail: {kind: unavailable, message: broken}\n";
     let deletes = "  - calls: [{tool: delete_file, args: {path: notes.md}}]\n  - say: Denied.\n";
     let says = "  - say: Fine.\n";
     for (turns, input, code) in [
@@ -43,6 +43,21 @@ fn the_exit_code_is_that_of_the_last_turn() {
 }
 
 #[test]
+fn nothing_is_said_into_a_conversation_that_waits_for_a_person() {
+    let env = TestEnv::new();
+    let turns = "
+  - calls: [{tool: delete_file, args: {path: notes.md}}]
+  - say: A new one.
+";
+    let args = ["chat", "--model", &model(&env, turns), "--on-ask", "fail"];
+    let ended = env.feed(&args, "clean up\nand now\n").code(6);
+    assert_eq!(ended.stdout, "");
+    ended.says(&["toolcrib resume run_", "not said, as the run before waits or works: and now"]);
+    let ended = env.feed(&args, "clean up\n/new\nand now\n").code(0);
+    assert_eq!(ended.stdout, "A new conversation.\nA new one.\n");
+}
+
+#[test]
 fn commands_look_at_what_happened() {
     let env = TestEnv::new();
     let turns = "
@@ -53,7 +68,7 @@ fn commands_look_at_what_happened() {
   - say: Done.
 ";
     let input = "/usage\n/expand\nlook\n/expand 1\n/explain\n/usage\n/tools\n/expand 7\n/toosl\n/help\n/new\n/usage\n";
-    let ended = env.feed(&["chat", "--model", &model(&env, turns)], input).code(0);
+    let ended = env.feed(&["chat", "--model", &model(&env, turns)], input).code(2);
     let has = |words: &str| assert!(ended.stdout.contains(words), "{words:?}: {}", ended.stdout);
     has("no answer yet\n");
     has("#1 ✓ read_file notes.md · ");
@@ -98,7 +113,11 @@ fn another_model_goes_on_with_the_conversation() {
     let other = env.script("other", "  - expect: {messages: 3}\n    say: I am another.\n");
     let input = format!("hi\n/model {other}\n/model nonsense/x\nwho?\n");
     let ended = env.feed(&["chat", "--model", &model(&env, "\n  - say: Hello.\n")], input).code(0);
-    assert!(ended.stdout.contains("Model: other.yaml (scripted: replays a file"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("Model: other.yaml (scripted: replays a file"),
+        "{}",
+        ended.stdout
+    );
     assert!(ended.stdout.ends_with("I am another.\n"), "{}", ended.stdout);
     ended.says(&["there is no provider `nonsense`"]);
 }
@@ -106,10 +125,11 @@ fn another_model_goes_on_with_the_conversation() {
 #[test]
 fn another_workspace_brings_its_tools_and_skills_and_the_old_ones_are_gone() {
     let env = TestEnv::new();
-    let tool = "description = \"Greets.\"\ncommand = [\"./run\"]\n[parameters]\n";
-    env.write(".toolcrib/tools/greet/tool.toml", tool);
-    env.write(".toolcrib/tools/greet/run", "#!/bin/sh\necho hi\n");
-    env.write("inner/.toolcrib/skills/notes/SKILL.md", "---\nname: notes\ndescription: Keeps notes.\n---\nKeep notes.\n");
+    env.run(&["tool", "new", "greet", "--dir", ".toolcrib/tools"]).code(0);
+    env.write(
+        "inner/.toolcrib/skills/notes/SKILL.md",
+        "---\nname: notes\ndescription: Keeps notes.\n---\nKeep notes.\n",
+    );
     env.write("inner/here.md", "inner words\n");
     let turns = "
   - expect: {tools_include: [greet]}
@@ -145,7 +165,8 @@ fn a_conversation_is_continued() {
 fn json_is_one_event_per_line() {
     let env = TestEnv::new();
     let turns = "\n  - calls: [{tool: read_file, args: {path: notes.md}}]\n  - say: Oats.\n";
-    let ended = env.feed(&["chat", "--json", "--model", &model(&env, turns)], "look\n/usage\n").code(0);
+    let ended =
+        env.feed(&["chat", "--json", "--model", &model(&env, turns)], "look\n/usage\n").code(0);
     let events = support::lines(&ended.stdout);
     assert_eq!(of_type(&events, "run-end")[0]["text"], "Oats.");
     assert_eq!(of_type(&events, "command")[0]["line"], "/usage");

@@ -12,6 +12,14 @@ fn chat(env: &TestEnv, turns: &str, more: &[&str]) -> Terminal {
     terminal
 }
 
+/// Ctrl-D at the prompt.
+#[track_caller]
+fn leave(mut terminal: Terminal) {
+    terminal.sees("› ");
+    terminal.types("\u{4}");
+    assert_eq!(terminal.ends(), 0);
+}
+
 const DELETES_TWO: &str = "
   - calls:
       - {tool: delete_file, args: {path: notes.md}}
@@ -39,10 +47,10 @@ fn a_key_approves_a_call_and_its_line_is_shown() {
     terminal.sees("✓ delete_file notes.md");
     terminal.sees("It is gone.");
     assert_eq!(env.read("notes.md"), None);
+    terminal.sees("› ");
     terminal.types("/explain\r");
     terminal.sees("approved by terminal");
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
 }
 
 #[test]
@@ -56,6 +64,7 @@ fn cards_come_one_by_one_and_what_is_allowed_for_the_run_is_not_asked_again() {
     terminal.sees("Both were asked for.");
     assert_eq!(terminal.text().matches("Run it?").count(), 1);
     assert_eq!((env.read("notes.md"), env.read("more.md")), (None, None));
+    terminal.sees("› ");
     terminal.types("/exit\r");
     assert_eq!(terminal.ends(), 0);
 }
@@ -88,16 +97,40 @@ fn a_note_goes_to_the_model_and_other_arguments_are_run() {
     terminal.sees("As you like.");
     assert!(env.read("notes.md").is_some() && env.read("more.md").is_some());
     assert_eq!(env.read("third.md"), None);
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
+}
+
+#[test]
+fn arguments_are_edited_where_the_person_likes_it() {
+    let env = TestEnv::new();
+    env.write("more.md", "x");
+    let edit =
+        "#!/bin/sh\ngrep -q notes.md \"$2\" || exit 1\necho '{\"path\": \"more.md\"}' > \"$2\"\n";
+    env.write("edit.sh", edit);
+    let turns = "
+  - calls: [{tool: delete_file, args: {path: notes.md}}]
+  - say: Done.
+";
+    let model = env.script("script", turns);
+    let mut command = env.command(&["chat", "--model", &model]);
+    command.env("EDITOR", "sh ./edit.sh --wait").env("PATH", "/usr/bin:/bin");
+    let mut terminal = Terminal::start(command);
+    terminal.sees("› ");
+    terminal.types("clean up\r");
+    terminal.sees("Run it?");
+    terminal.types("e");
+    terminal.sees("✓ delete_file notes.md");
+    terminal.sees("Done.");
+    assert!(env.read("notes.md").is_some());
+    assert_eq!(env.read("more.md"), None);
+    leave(terminal);
 }
 
 #[test]
 fn ctrl_c_stops_the_turn_and_the_next_one_is_answered() {
     let env = TestEnv::new();
     let turns = "
-  - {delay_ms: 60000, say: Never.}
-  - say: Here I am.
+  - {delay_ms: 3000, say: Here I am.}
 ";
     let mut terminal = chat(&env, turns, &[]);
     terminal.types("think\r");
@@ -107,8 +140,7 @@ fn ctrl_c_stops_the_turn_and_the_next_one_is_answered() {
     terminal.sees("› ");
     terminal.types("hello?\r");
     terminal.sees("Here I am.");
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
 }
 
 #[test]
@@ -126,6 +158,7 @@ fn ctrl_c_at_a_card_stops_the_turn_and_leaves_the_keyboard_to_the_prompt() {
     terminal.sees("yes or no");
     assert!(env.read("notes.md").is_some() && env.read("more.md").is_some());
     terminal.sees("Both were asked for.");
+    terminal.sees("› ");
     terminal.types("\u{3}");
     terminal.sees("Ctrl-C once more leaves");
     terminal.sees("› ");
@@ -154,8 +187,7 @@ fn a_question_that_timed_out_takes_no_key_any_more() {
     terminal.types("yes indeed\r");
     terminal.sees("Understood.");
     assert!(env.read("notes.md").is_some());
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
 }
 
 #[test]
@@ -177,8 +209,7 @@ fn what_is_typed_while_it_works_is_given_to_it_at_the_next_boundary() {
     terminal.types("and be quick\r");
     terminal.sees("is given to it next");
     terminal.sees("At once.");
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
 }
 
 #[test]
@@ -187,15 +218,13 @@ fn the_history_is_kept_for_nobody_else() {
     let mut terminal = chat(&env, "\n  - say: Hello.\n", &[]);
     terminal.types("first \\\rsecond\r");
     terminal.sees("Hello.");
-    terminal.sees("› ");
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
     let path = env.outside().join("home/state/history");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(fs::read_to_string(&path).unwrap().contains("second"));
-    let mut terminal = chat(&env, "\n  - expect: {last_user_contains: second}\n    say: Again.\n", &[]);
+    let mut terminal =
+        chat(&env, "\n  - expect: {last_user_contains: second}\n    say: Again.\n", &[]);
     terminal.types("\u{1b}[A\r");
     terminal.sees("Again.");
-    terminal.types("\u{4}");
-    assert_eq!(terminal.ends(), 0);
+    leave(terminal);
 }

@@ -124,8 +124,8 @@ fn tools_of_a_workspace_are_asked_about_unless_it_is_trusted() {
     let args = ["tool", "call", "greet", "--args", "{\"who\": \"Ada\"}"];
     env.run(&args).code(5);
     let spec = support::json(&env.run(&["tool", "show", "greet", "--json"]).code(0).stdout);
-    assert_eq!(spec["risk"], "high");
-    env.play(GREETS, &["--policy", "auto"]).code(0);
+    assert_eq!(spec["risk"], "critical");
+    env.play(denied, &["--policy", "auto"]).code(5).says(&["greet … denied"]);
 
     let trust = |path: &Path| {
         env.own("config.toml", &format!("trusted_workspaces = [{}]\n", json!(path)));

@@ -1,5 +1,7 @@
 //! `toolcrib resume`: a run that waits for a person goes on in another process.
 
+use std::io::{BufRead as _, BufReader};
+
 use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv, end, of_type};
@@ -101,11 +103,13 @@ fn the_list_shows_what_waits() {
     let first = pause(&env, &asks(DELETED));
     let second = pause(&env, QUESTION);
     let text = env.run(&["resume", "--list"]).code(0).stdout;
-    for part in [
-        format!("{first}  delete_file needs approval: delete notes.md"),
-        format!("{second}  the model asks: Which list?"),
+    for (run, what) in [
+        (&first, "delete_file needs approval: delete notes.md"),
+        (&second, "the model asks: Which list?"),
     ] {
-        assert!(text.contains(&part), "{part} is not in {text}");
+        let behind = text.split_once(run.as_str()).unwrap().1;
+        let line = behind.lines().nth(1).unwrap();
+        assert!(line.starts_with("  call_") && line.ends_with(what), "{text}");
     }
     let rows = support::json(&env.run(&["resume", "--list", "--json"]).code(0).stdout);
     let row = rows.as_array().unwrap().iter().find(|row| row["run"] == second.as_str()).unwrap();
@@ -183,4 +187,54 @@ fn everything_that_waits_is_decided_before_the_run_goes_on() {
     env.run(&["resume", &run, "--approve"]).code(6).says(&["the model asks: Which list?"]);
     assert!(env.read("notes.md").is_none());
     assert_eq!(env.run(&["resume", &run, "--answer", "new"]).code(0).stdout, "Done.\n");
+}
+
+/// What was read about one call must not be said of another.
+#[test]
+fn of_several_calls_the_one_that_is_meant_is_named() {
+    let env = TestEnv::new();
+    env.write("other.md", "x");
+    let turns = r#"
+  - calls:
+      - {tool: delete_file, args: {path: notes.md}}
+      - {tool: delete_file, args: {path: other.md}}
+  - expect: {results: [{tool: delete_file, outcome: denied}, {tool: delete_file, outcome: succeeded}]}
+    say: One is left.
+"#;
+    let run = pause(&env, turns);
+    let ended = env.run(&["resume", &run, "--approve"]).code(2);
+    ended.says(&["several calls wait", "delete notes.md", "delete other.md"]);
+    let rows = support::json(&env.run(&["resume", "--list", "--json"]).code(0).stdout);
+    let call = |at: usize| rows[0]["waiting"][at]["call"].as_str().unwrap().to_owned();
+    env.run(&["resume", &run, "--approve", "--call", &call(1)]).code(6);
+    assert_eq!((env.read("notes.md").is_some(), env.read("other.md").is_some()), (true, false));
+    let ended = env.run(&["resume", &run, "--deny", "--call", &call(0)]);
+    assert_eq!(ended.stdout, "One is left.\n");
+    assert!(env.read("notes.md").is_some());
+}
+
+/// A process that was killed in the middle leaves a run that another one finishes.
+#[test]
+fn a_run_whose_process_died_is_taken_up() {
+    let env = TestEnv::new();
+    let turns = r#"
+  - calls: [{tool: write_file, args: {path: x, content: x}}]
+  - {say: Done., delay_ms: 60000}
+"#;
+    let model = env.script("script", turns);
+    let mut child = env.command(&["run", "--json", "--model", &model, "Do it"]).spawn().unwrap();
+    drop(child.stdin.take());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut events = Vec::new();
+    while of_type(&events, "request").len() < 2 {
+        events.push(support::json(&lines.next().unwrap().unwrap()));
+    }
+    let run = events[0]["run"].as_str().unwrap().to_owned();
+    env.run(&["resume", &run]).code(2).says(&["is being worked on"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let quick = turns.replace("delay_ms: 60000", "delay_ms: 0");
+    env.script("script", &quick);
+    assert_eq!(env.run(&["resume", &run]).code(0).stdout, "Done.\n");
+    assert_eq!(env.read("x").as_deref(), Some("x"));
 }

@@ -154,10 +154,26 @@ async fn a_connection_that_the_peer_ends_is_not_used_again() {
     check(move |_, _| Some(Answer { bytes: until_close.into(), close: true }), 3, 3).await;
 }
 
+/// The second request of each connection is read and dropped without an answer.
 #[tokio::test]
-async fn a_request_on_a_closed_connection_is_sent_once_more() {
-    // The second request of each connection is read and dropped without an answer.
-    check(|_, request| (request == 1).then(|| stay("hi")), 4, 4).await;
+async fn a_post_that_may_have_been_processed_was_sent_again() {
+    let server = server(|_, request| (request == 1).then(|| stay("hi"))).await;
+    let client = client(&server);
+    assert_eq!(body(&client, &server).await, "hi");
+    let error = client.fetch(&post(&server), &Limits::default()).await;
+    assert!(matches!(error, Err(HttpError::Protocol { .. })), "{error:?}");
+    assert_eq!(server.requests.load(Ordering::SeqCst), 2);
+    // What changes nothing is asked again.
+    assert_eq!(body(&client, &server).await, "hi");
+    let get = Request::get(format!("http://{}/", server.addr));
+    assert_eq!(client.fetch(&get, &Limits::default()).await.expect("response").body, b"hi");
+    assert_eq!(server.requests.load(Ordering::SeqCst), 5);
+}
+
+/// The peer closes after each answer without a word.
+#[tokio::test]
+async fn a_post_is_sent_on_a_fresh_connection_when_the_kept_one_is_closed() {
+    check(|_, _| Some(Answer { close: true, ..stay("hi") }), 4, 4).await;
 }
 
 #[tokio::test]

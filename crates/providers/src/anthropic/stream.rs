@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::parse::{Answer, Block};
 use super::usage::Counters;
-use crate::calls::text_of;
+use crate::calls::{MAX_BLOCKS, text_of, too_many};
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
 use crate::raw::{self, Step};
@@ -89,6 +89,12 @@ impl Assembler {
                 .blocks
                 .iter()
                 .any(|(i, b)| *i == index && text_of(&b.value, "id") == text_of(&value, "id"));
+            return;
+        }
+        if self.blocks.len() == MAX_BLOCKS {
+            if self.failure.is_none() {
+                self.failure = Some(too_many(MAX_BLOCKS, &mut self.notes));
+            }
             return;
         }
         // Servers that do not stream inputs put the whole one here.

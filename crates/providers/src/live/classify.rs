@@ -126,6 +126,11 @@ const WORDS: &[(FailureKind, &[&str])] = &[
     (FailureKind::Unavailable, &["overloaded"]),
 ];
 
+/// Whether tools are refused for a flag that the server was started without (vLLM, llama.cpp), and not by the model.
+pub(super) fn is_server_flag(message: &str) -> bool {
+    ["--enable-auto-tool-choice", "--jinja"].iter().any(|flag| message.contains(flag))
+}
+
 /// The kind of a failure with this status; without one it came inside an answer that had begun well.
 pub(super) fn classify(status: Option<u16>, said: &Said) -> FailureKind {
     let status = status.filter(|status| *status >= 400).or(said.status);

@@ -137,9 +137,10 @@ impl Shared {
         known || memory.is_some_and(|memory| memory.no_tools(&self.settings.id, model))
     }
 
-    pub(super) fn remember_no_tools(&self, model: &str) {
+    /// What a flag of the server decides is forgotten with this process: the server may be started otherwise the next time.
+    pub(super) fn remember_no_tools(&self, model: &str, for_now: bool) {
         self.no_tools.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned());
-        if let Some(memory) = &self.settings.memory {
+        if let Some(memory) = self.settings.memory.as_ref().filter(|_| !for_now) {
             memory.remember(&self.settings.id, model);
         }
     }

@@ -174,7 +174,9 @@ fn last_error(tail: &[u8]) -> Option<Said> {
     whole.chain(lines).find_map(|json| {
         let value = serde_json::from_str(json).ok()?;
         let is_error = crate::error::provider_error(&value).is_some()
-            || value.pointer("/response/error").is_some_and(serde_json::Value::is_object);
+            || ["/response/error", "/choices/0/error"]
+                .iter()
+                .any(|at| value.pointer(at).is_some_and(serde_json::Value::is_object));
         is_error.then(|| Said::of(&value))
     })
 }

@@ -39,6 +39,7 @@ impl Failure {
              set its base URL.",
             about.provider()
         );
+        let message = about.without_secrets(&message);
         Self { status: Some(status), ..Self::new(FailureKind::BadRequest, message) }
     }
 

@@ -8,12 +8,14 @@ use serde_json::Value;
 use toolcrib_core::{BoxFuture, CancellationToken};
 use toolcrib_net::Bytes;
 
+use super::classify::is_server_flag;
 use super::endpoint::{ModelOptions, Shared};
 use super::exchange::Attempt;
 use super::explain::About;
 use super::failure::Failure;
 use super::models;
 use super::retry::{LONGEST, wait};
+use crate::declare::Options;
 use crate::format::Format;
 use crate::model::{
     Delta, DeltaSink, FailureKind, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
@@ -60,7 +62,7 @@ impl HttpModel {
         }
     }
 
-    /// How its provider differs from other servers of its format; tells among others whether tools may be declared strict.
+    /// How its provider differs from other servers of its format.
     #[must_use]
     pub fn dialect(&self) -> &Dialect {
         if self.is_text_only() { &self.text } else { &self.native }
@@ -184,7 +186,7 @@ impl HttpModel {
         let has_tools = request.tools.as_ref().is_some_and(|tools| !tools.value.is_null());
         match failure.kind {
             FailureKind::NoTools if has_tools && !self.dialect_of(request).text_tools => {
-                self.shared.remember_no_tools(&self.info.model);
+                self.shared.remember_no_tools(&self.info.model, is_server_flag(&failure.message));
             }
             // It had none to refuse: nothing would change if they were declared in another way.
             FailureKind::NoTools => failure.kind = FailureKind::BadRequest,
@@ -233,6 +235,11 @@ impl Model for HttpModel {
 
     fn tool_format(&self) -> Format {
         self.dialect().tools_format()
+    }
+
+    fn tool_options(&self) -> Options {
+        let quirks = &self.dialect().quirks;
+        Options { strict: quirks.strict, rules: quirks.strict_rules }
     }
 
     fn ask<'a>(

@@ -43,7 +43,9 @@ impl Said {
             value => value,
         };
         let mut said = Self::default();
-        let failed = value.pointer("/response/error").filter(|error| error.is_object());
+        let inner = ["/response/error", "/choices/0/error"];
+        let failed =
+            inner.iter().find_map(|at| value.pointer(at).filter(|error| error.is_object()));
         let error = value.get("error").filter(|error| error.is_object());
         for place in [failed, error, Some(value)].into_iter().flatten() {
             said.add_codes(place);

@@ -8,6 +8,7 @@ use super::usage::{reasoning, usage};
 use crate::calls::{
     Added, CUT, Calls, End, Ids, broken, field, replay_object, replay_text, text_of,
 };
+use crate::error::{ParseError, provider_error};
 use crate::format::Format;
 use crate::parse::{Chunk, Doc};
 use crate::raw::{self, Step};
@@ -43,6 +44,8 @@ pub(super) struct Answer {
     /// What ended the answer early, if anything did.
     pub(super) failure: Option<Stop>,
     pub(super) whole: bool,
+    /// Whether it came in pieces.
+    pub(super) streamed: bool,
     /// Ollama's native format: results are paired by name, ids are not made.
     pub(super) native: bool,
     pub(super) usage: Option<Usage>,
@@ -69,6 +72,7 @@ fn answer(doc: &Doc) -> Option<Answer> {
 fn whole(chunk: &Chunk) -> Option<Answer> {
     let value = &chunk.value;
     let mut notes = Vec::new();
+    let failure = failure_beside(value, &mut notes);
     let (message, place, finish, native) = if let Some(choices) = value.get("choices") {
         let choices = choices.as_array()?;
         if choices.len() > 1 {
@@ -95,7 +99,33 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     if !whole {
         notes.push("the stream ended before the answer was complete".to_owned());
     }
-    Some(Answer { message: rest, parts, finish, failure: None, whole, native, usage, notes })
+    let streamed = false;
+    Some(Answer { message: rest, parts, finish, failure, whole, streamed, native, usage, notes })
+}
+
+/// The failure that a provider reports beside what it had of an answer: at the top or in the first choice (OpenRouter).
+pub(super) fn failure_beside(value: &Value, notes: &mut Vec<String>) -> Option<Stop> {
+    let choices = value.get("choices")?.as_array()?;
+    let mut places = std::iter::once(value).chain(choices.first());
+    let is_empty = |error: &Value| *error == json!({}) || *error == json!("");
+    let place = places.find(|at| at.get("error").is_some_and(|e| !e.is_null() && !is_empty(e)))?;
+    let Some(ParseError::Provider { kind, message }) = provider_error(place) else { return None };
+    notes.push(format!("the provider failed in the middle ({kind}): {message}"));
+    Some(Stop::Failed(message))
+}
+
+/// What a reason says of the calls, and the failure that some reasons are. A reason that nobody knows is no proof that the answer is whole.
+fn judge(finish: Option<&str>, streamed: bool) -> (End, Option<Stop>) {
+    match finish {
+        None if streamed => (End::Unsaid, None),
+        None | Some("stop" | "tool_calls" | "function_call" | "eos") => (End::Whole, None),
+        // OpenRouter and others; vLLM; DeepSeek.
+        Some(reason @ ("error" | "abort" | "insufficient_system_resource")) => {
+            let words = format!("the provider broke the answer off (finish_reason {reason:?})");
+            (End::Broken, Some(Stop::Failed(words)))
+        }
+        Some(_) => (End::Cut, None),
+    }
 }
 
 /// The message of Ollama's `/api/chat`; events of other formats have a `message` too, but also a `type`.
@@ -118,9 +148,9 @@ fn is_content(value: &Value) -> bool {
 fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(Value::Array(calls)) = message.shift_remove("tool_calls") {
+        let raws = call_texts(raw);
         for (i, call) in calls.into_iter().enumerate() {
-            let at = [Step::Key("tool_calls"), Step::Index(i)];
-            parts.extend(part(call, raw::find(raw, &at).unwrap_or_default()));
+            parts.extend(part(call, raws.get(i).copied().unwrap_or_default()));
         }
     }
     if let Some(Value::Object(call)) = message.shift_remove("function_call") {
@@ -130,6 +160,11 @@ fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<Part> {
         parts.push(Part { item: call, name, args, is_value, cut: false, kind });
     }
     parts
+}
+
+/// The texts of the entries of `tool_calls`.
+pub(super) fn call_texts(message: &str) -> Vec<&str> {
+    raw::member(message, "tool_calls").and_then(raw::elements).unwrap_or_default()
 }
 
 /// One entry of `tool_calls`. Some servers leave out the wrapper `function`.
@@ -163,21 +198,19 @@ pub(super) fn arguments(object: &Map<String, Value>, key: &str, raw: &str) -> (S
 
 /// Judges the calls of an answer.
 fn turn(answer: Answer, tagged: bool) -> Turn {
-    let Answer { mut message, mut parts, finish, failure, whole, native, usage, mut notes } =
-        answer;
+    let Answer {
+        mut message, mut parts, finish, whole, streamed, native, usage, mut notes, ..
+    } = answer;
+    let (end, broken_off) = judge(finish.as_deref(), streamed && !native);
+    let failure = answer.failure.or(broken_off);
+    let end = if whole && failure.is_none() { end } else { End::Broken };
     let mut text = content_text(&message);
-    if tagged && parts.is_empty() && whole && failure.is_none() {
+    if tagged && parts.is_empty() && end != End::Broken {
         parts = tagged_parts(&mut message, &text, &mut notes);
         if !parts.is_empty() {
             text = text::without_calls(&text);
         }
     }
-    let cut = matches!(finish.as_deref(), Some("length" | "max_tokens"));
-    let end = match (whole, cut) {
-        (false, _) => End::Broken,
-        (true, true) => End::Cut,
-        (true, false) => End::Whole,
-    };
     let mut ids = Ids::new(parts.iter().map(Part::id));
     let mut calls = Calls::default();
     let mut replay = Vec::new();
@@ -222,7 +255,8 @@ fn call(part: &Part, provider_id: Option<String>, end: End, last: bool) -> Model
         // Free text has no end of its own, so a cut is always a cut.
         CallKind::Custom => {
             let wrapped = json!({"input": part.args}).to_string();
-            if end == End::Cut && last { end.value(wrapped, last) } else { end.text(wrapped, last) }
+            let may_be_cut = matches!(end, End::Cut | End::Unsaid);
+            if may_be_cut && last { End::Cut.value(wrapped, last) } else { end.text(wrapped, last) }
         }
         _ if part.is_value => end.value(part.args.clone(), last),
         _ => end.text(part.args.clone(), last),
@@ -325,7 +359,7 @@ fn stop(finish: Option<&str>, has_calls: bool, message: &Map<String, Value>) -> 
         Some("content_filter") => Stop::Refused,
         _ if has_calls => Stop::Calls,
         _ if field(&message, &["refusal"]).is_some() => Stop::Refused,
-        Some("stop") => Stop::End,
+        Some("stop" | "eos") => Stop::End,
         Some(other) => Stop::Other(other.to_owned()),
         None => Stop::Missing,
     }

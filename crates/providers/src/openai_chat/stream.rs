@@ -3,13 +3,17 @@
 
 use serde_json::{Map, Value};
 
-use super::parse::{Answer, Part, arguments, native_message, part};
+use super::parse::{Answer, Part, arguments, call_texts, failure_beside, native_message, part};
 use super::usage::usage;
-use crate::calls::{field, text_of};
+use crate::calls::{MAX_CALLS, field, text_of, too_many};
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
 use crate::raw::{self, Step};
 use crate::turn::{CallKind, Stop, Usage};
+
+/// Bytes of arguments that are read in order to see whether they are whole already: enough for every call that is one, and an end for a server
+/// whose pieces all look whole.
+const LOOKS: usize = 8_000_000;
 
 #[derive(Default)]
 struct Assembler {
@@ -20,6 +24,8 @@ struct Assembler {
     native: bool,
     begun: bool,
     done: bool,
+    /// Of [`LOOKS`].
+    looked: usize,
     usage: Option<Usage>,
     notes: Vec<String>,
 }
@@ -47,6 +53,7 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
         finish: state.finish,
         failure: state.failure,
         whole,
+        streamed: true,
         native: state.native,
         usage: state.usage,
         notes: state.notes,
@@ -60,6 +67,9 @@ impl Assembler {
         self.usage = usage(value).or(self.usage);
         if let Some(choices) = value.get("choices").and_then(Value::as_array) {
             self.begun = true;
+            if let Some(failure) = failure_beside(value, &mut self.notes) {
+                self.failure.get_or_insert(failure);
+            }
             // The last chunk with the usage has no choice.
             let first = choices
                 .iter()
@@ -97,9 +107,9 @@ impl Assembler {
         for (key, value) in delta {
             match (key.as_str(), value) {
                 ("tool_calls", Value::Array(calls)) => {
+                    let raws = call_texts(raw);
                     for (i, call) in calls.iter().enumerate() {
-                        let at = [Step::Key("tool_calls"), Step::Index(i)];
-                        self.call(call, i, raw::find(raw, &at).unwrap_or_default());
+                        self.call(call, i, raws.get(i).copied().unwrap_or_default());
                     }
                 }
                 ("function_call", Value::Object(call)) => self.legacy(call),
@@ -128,11 +138,17 @@ impl Assembler {
     fn call(&mut self, delta: &Value, place: usize, raw: &str) {
         let Some(new) = part(delta.clone(), raw) else { return };
         let index = delta.get("index").and_then(Value::as_u64);
+        let is_full = self.parts.len() == MAX_CALLS;
         let current = self.current(index, &new);
         match current.and_then(|at| self.parts.get_mut(at)) {
-            Some((_, old)) if continues(old, &new) => {
-                if extend(old, new) {
+            Some((_, old)) if continues(old, &new, &mut self.looked) => {
+                if extend(old, new, &mut self.looked) {
                     self.notes.push("a repeated piece of arguments was left out".to_owned());
+                }
+            }
+            _ if is_full => {
+                if self.failure.is_none() {
+                    self.failure = Some(too_many(MAX_CALLS, &mut self.notes));
                 }
             }
             _ => {
@@ -170,7 +186,7 @@ impl Assembler {
 }
 
 /// Whether a delta goes on with this call, or begins another one under the same index (litellm#37792).
-fn continues(old: &Part, new: &Part) -> bool {
+fn continues(old: &Part, new: &Part, looked: &mut usize) -> bool {
     let same_id = match (old.id(), new.id()) {
         (Some(old), Some(new)) => old == new,
         // An id that comes late belongs to the call that has none yet, if that has only begun.
@@ -179,16 +195,21 @@ fn continues(old: &Part, new: &Part) -> bool {
     };
     let same_name = new.name.is_empty() || old.name.is_empty() || old.name == new.name;
     // A whole call after a whole call of that name is a second one, unless nothing but its name is repeated.
-    let is_again = !new.name.is_empty() && !new.args.trim().is_empty() && is_object(&old.args);
+    let has_more = !new.name.is_empty() && !new.args.trim().is_empty();
+    let is_again = has_more && is_object(&old.args, looked);
     same_id && same_name && !is_again
 }
 
-fn is_object(text: &str) -> bool {
-    text.trim_end().ends_with('}') && raw::is_json(text)
+fn is_object(text: &str, looked: &mut usize) -> bool {
+    if *looked > LOOKS || !text.trim_end().ends_with('}') {
+        return false;
+    }
+    *looked += text.len();
+    raw::is_json(text)
 }
 
 /// Appends a delta; `true` = it only repeated a finished text.
-fn extend(old: &mut Part, new: Part) -> bool {
+fn extend(old: &mut Part, new: Part, looked: &mut usize) -> bool {
     if old.name.is_empty() {
         old.name = new.name;
     }
@@ -202,7 +223,7 @@ fn extend(old: &mut Part, new: Part) -> bool {
         }
     }
     old.is_value |= new.is_value;
-    if old.args == new.args && is_object(&old.args) {
+    if old.args == new.args && is_object(&old.args, looked) {
         return true;
     }
     old.args.push_str(&new.args);

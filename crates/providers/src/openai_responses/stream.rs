@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::parse::{Answer, Item, items_of, status};
 use super::usage::usage;
-use crate::calls::{End, text_of};
+use crate::calls::{End, MAX_BLOCKS, text_of, too_many};
 use crate::error::{ParseError, provider_error};
 use crate::parse::{Chunk, Stream};
 use crate::raw::{self, Step};
@@ -92,7 +92,15 @@ impl Assembler {
         if self.items.iter().any(|(i, item)| *i == index && id(&item.value) == id(&value)) {
             return;
         }
-        self.items.push((index, Item { value, raw: raw_item(chunk), done: false }));
+        self.begin(index, Item { value, raw: raw_item(chunk), done: false });
+    }
+
+    fn begin(&mut self, index: u64, item: Item) {
+        if self.items.len() < MAX_BLOCKS {
+            self.items.push((index, item));
+        } else if self.failed.is_none() {
+            self.failed = Some(too_many(MAX_BLOCKS, &mut self.notes));
+        }
     }
 
     fn done(&mut self, index: u64, event: &Value, chunk: &Chunk) {
@@ -105,7 +113,7 @@ impl Assembler {
         }
         match self.items.iter_mut().find(|(i, old)| *i == index && !old.done) {
             Some((_, open)) => *open = item,
-            None => self.items.push((index, item)),
+            None => self.begin(index, item),
         }
     }
 

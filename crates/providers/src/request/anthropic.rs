@@ -5,6 +5,8 @@ use toolcrib_core::Blob;
 
 use super::body::{Asked, Body, Members, Piece, text_with_notes};
 use super::history::{RebuiltCall, Step};
+use crate::calls::text_of;
+use crate::chat::UserKind;
 use crate::declare::object;
 use crate::format::Format;
 use crate::wire;
@@ -12,7 +14,8 @@ use crate::wire;
 /// Tokens of an answer when the request names no limit: Messages requires one. Every model that is still served takes this many.
 pub const DEFAULT_MAX_TOKENS: u64 = 8_192;
 
-/// What stands before a conversation whose first messages were trimmed away: Messages and Gemini begin with the user.
+/// What stands before a conversation whose first messages were trimmed away: Messages, Gemini and the templates of some local models begin with
+/// the user.
 pub(super) const EARLIER: &str = "[Earlier messages of this conversation are left out.]";
 
 pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
@@ -48,15 +51,55 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     body
 }
 
-/// A model that is told to think refuses a turn with calls, since the last message of the user, that begins with no thought of its own. Where
-/// another model began that work, this one goes on without thinking, until the user speaks again.
-pub(super) fn check_thinking(body: &mut Body<'_>, steps: &[Step<'_>]) {
-    let must_think = body.small.get("thinking").is_some_and(|t| t["type"] == "enabled");
-    let last_user = steps.iter().rposition(|step| matches!(step, Step::User { .. }));
-    let since = steps.get(last_user.map_or(0, |at| at + 1)..).unwrap_or_default();
-    if must_think && since.iter().any(|step| matches!(step, Step::Rebuilt { .. })) {
+/// What thinking, which the owner adds to the body, asks of the rest of it: room for the answer behind the thoughts, no temperature, and a
+/// history that a thinking model takes. What the owner adds besides stays.
+pub(super) fn check_thinking(asked: &Asked<'_>, body: &mut Body<'_>, steps: &[Step<'_>]) {
+    let Some(thinking) = body.small.get("thinking").filter(|t| t["type"] != "disabled") else {
+        return;
+    };
+    let budget = thinking.get("budget_tokens").and_then(Value::as_u64);
+    if thinking["type"] == "enabled" && is_in_foreign_work(steps) {
         body.small.shift_remove("thinking");
+        return;
     }
+    let extra = &asked.quirks.extra;
+    if !extra.contains_key("temperature") {
+        body.small.shift_remove("temperature");
+    }
+    let given = asked.request.max_output;
+    if let Some(budget) = budget.filter(|_| !extra.contains_key("max_tokens"))
+        && given.is_none_or(|given| given <= budget)
+    {
+        let tokens = budget.saturating_add(given.unwrap_or(DEFAULT_MAX_TOKENS));
+        body.small.insert("max_tokens".to_owned(), tokens.into());
+    }
+}
+
+/// Whether the last words of the model are calls in a work that it did not begin with a thought of its own: a model that is told to think
+/// refuses those. It then goes on without thinking, until somebody speaks to it after its answer. What guards say, and answers to its
+/// questions, are part of the work.
+fn is_in_foreign_work(steps: &[Step<'_>]) -> bool {
+    let is_said_to_it = |step: &Step<'_>| matches!(step, Step::User { .. });
+    let Some(last) = steps.iter().rposition(|step| !is_said_to_it(step)) else { return false };
+    let (before, _) = steps.split_at(last + 1);
+    let has_calls = before.last().is_some_and(|step| match step {
+        Step::Own { message, .. } => !message.turn.calls.is_empty(),
+        Step::Rebuilt { .. } => true,
+        Step::User { .. } | Step::Said(_) => false,
+    });
+    let begins = |step: &Step<'_>| matches!(step, Step::User { kind, .. } if !matches!(kind, UserKind::Guard | UserKind::Answer));
+    let begin = before.iter().rposition(begins).map_or(0, |at| at + 1);
+    let mut work = before.iter().skip(begin).filter(|step| !is_said_to_it(step)).peekable();
+    has_calls
+        && (!work.peek().is_some_and(|first| has_thoughts(first))
+            || work.any(|step| matches!(step, Step::Rebuilt { .. })))
+}
+
+fn has_thoughts(step: &Step<'_>) -> bool {
+    let Step::Own { message, .. } = step else { return false };
+    let first =
+        message.turn.assistant.pointer("/content/0").and_then(|block| text_of(block, "type"));
+    matches!(first, Some("thinking" | "redacted_thinking"))
 }
 
 fn ephemeral() -> Value {
@@ -72,7 +115,7 @@ struct Messages<'a> {
 impl<'a> Messages<'a> {
     fn step(&mut self, step: &'a Step<'a>, images: bool) {
         match step {
-            Step::User { text, images: pictures } => {
+            Step::User { text, images: pictures, .. } => {
                 let blocks = user(text, pictures, images);
                 self.push("user", blocks.into_iter().map(Piece::Made));
             }

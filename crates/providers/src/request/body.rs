@@ -19,8 +19,32 @@ pub(super) struct Asked<'a> {
 
 impl Asked<'_> {
     pub(super) fn temperature(&self) -> Option<f64> {
-        self.request.temperature.filter(|t| self.quirks.temperature && t.is_finite())
+        let takes =
+            self.quirks.temperature.unwrap_or_else(|| !is_openai_reasoner(&self.info.model));
+        self.request.temperature.filter(|t| takes && t.is_finite())
     }
+}
+
+/// Whether a model of this name at OpenAI reasons; those that do not refuse to be asked for encrypted reasoning. The list of those is closed:
+/// every newer model reasons, but for the `-chat` variants.
+pub(super) fn reasons(model: &str) -> bool {
+    let name = base_name(model);
+    let old = ["gpt-3", "gpt-4", "chatgpt", "ft:gpt-3", "ft:gpt-4"];
+    !old.iter().any(|start| name.starts_with(start)) && !name.contains("-chat")
+}
+
+/// Whether it reasons and is surely one of OpenAI's: another server may stand behind the same provider, and its models take a temperature.
+fn is_openai_reasoner(model: &str) -> bool {
+    let name = base_name(model);
+    let name = name.strip_prefix("ft:").unwrap_or(name);
+    let is_o =
+        name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_openai = is_o || ["gpt-", "codex", "computer-use"].iter().any(|s| name.starts_with(s));
+    is_openai && reasons(model)
+}
+
+fn base_name(model: &str) -> &str {
+    model.rsplit('/').next().unwrap_or(model)
 }
 
 /// A JSON value, made here or kept elsewhere.

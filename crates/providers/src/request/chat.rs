@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcrib_core::Blob;
 
+use super::anthropic::EARLIER;
 use super::body::{Asked, Body, Changed, Piece, text_with_notes};
 use super::history::{RebuiltCall, Step};
 use crate::chat::ModelMessage;
@@ -34,7 +35,7 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     for step in steps {
         messages.step(step);
     }
-    body.put("messages", Piece::List(messages.list));
+    body.put("messages", Piece::List(in_turns(messages.list, quirks)));
     if let Some(tools) = asked.tools {
         body.put("tools", Piece::Kept(tools));
     }
@@ -65,14 +66,14 @@ impl<'a> Messages<'a> {
 
     fn step(&mut self, step: &'a Step<'a>) {
         match step {
-            Step::User { text, images } => self.push(user(text, images, self.quirks)),
-            Step::Said(text) => self.push(json!({"role": "assistant", "content": text})),
+            Step::User { text, images, .. } => self.made(user(text, images, self.quirks)),
+            Step::Said(text) => self.made(json!({"role": "assistant", "content": text})),
             Step::Own { message, results } => {
                 self.list.push(own(message, self.quirks.reasoning));
                 self.results(results);
             }
             Step::Rebuilt { text, calls, results } => {
-                self.list.push(Piece::Made(rebuilt(text, calls, self.quirks.reasoning)));
+                self.made(rebuilt(text, calls, self.quirks.reasoning));
                 self.results(results);
             }
         }
@@ -82,45 +83,60 @@ impl<'a> Messages<'a> {
         for result in results {
             // Pictures of results come in a user message of their own.
             if !self.quirks.images && result.get("role").is_some_and(|role| role == "user") {
-                self.push(without_pictures(result));
+                self.made(without_pictures(result));
             } else {
                 self.list.push(Piece::Kept(result));
             }
         }
     }
 
-    fn push(&mut self, message: Value) {
-        if !self.quirks.alternate {
-            return self.list.push(Piece::Made(message));
-        }
-        // Only the pictures of results are kept by reference and may have to be joined.
-        if let Some(last @ Piece::Kept(_)) = self.list.last_mut()
-            && let Piece::Kept(value) = last
-            && value.get("role") == message.get("role")
-        {
-            *last = Piece::Made(value.clone());
-        }
-        match self.list.last_mut() {
-            Some(Piece::Made(last)) if last.get("role") == message.get("role") => {
-                join(last, message);
-            }
-            _ => self.list.push(Piece::Made(message)),
-        }
+    fn made(&mut self, message: Value) {
+        self.list.push(Piece::Made(message));
     }
 }
 
-/// Appends the content of a message of the same role.
-fn join(last: &mut Value, mut message: Value) {
-    let more = message.get_mut("content").map(Value::take).unwrap_or_default();
-    let Some(content) = last.get_mut("content") else { return };
-    *content = match (content.take(), more) {
-        (Value::String(old), Value::String(new)) => format!("{old}\n\n{new}").into(),
-        (old, new) => {
-            let mut parts = parts(old);
-            parts.extend(self::parts(new));
-            parts.into()
+/// The messages for a template that insists on user and assistant in turn, the user first. Such models are small and local: their messages
+/// may be copied.
+pub(super) fn in_turns<'a>(list: Vec<Piece<'a>>, quirks: &Quirks) -> Vec<Piece<'a>> {
+    if !quirks.alternate {
+        return list;
+    }
+    let mut turns: Vec<Value> = Vec::with_capacity(list.len());
+    for piece in &list {
+        let message = serde_json::to_value(piece).unwrap_or_default();
+        let role = role(&message);
+        let is_first =
+            turns.last().is_none_or(|last| matches!(self::role(last), "system" | "developer"));
+        if role == "assistant" && is_first {
+            turns.push(json!({"role": "user", "content": EARLIER}));
         }
-    };
+        match turns.last_mut().filter(|last| role != "tool" && self::role(last) == role) {
+            Some(last) => join(last, message),
+            None => turns.push(message),
+        }
+    }
+    turns.into_iter().map(Piece::Made).collect()
+}
+
+fn role(message: &Value) -> &str {
+    message.get("role").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Appends a message of the same role.
+fn join(last: &mut Value, message: Value) {
+    let (Some(last), Value::Object(message)) = (last.as_object_mut(), message) else { return };
+    for (key, more) in message {
+        let old = last.get_mut(&key).map(Value::take).unwrap_or_default();
+        let both = match (key.as_str(), old, more) {
+            (_, Value::Null, value) | (_, value, Value::Null) => value,
+            ("content", Value::String(old), Value::String(new)) => format!("{old}\n\n{new}").into(),
+            ("content", old, new) => [parts(old), parts(new)].concat().into(),
+            // Ollama's pictures.
+            (_, Value::Array(old), Value::Array(new)) => [old, new].concat().into(),
+            (_, old, _) => old,
+        };
+        last.insert(key, both);
+    }
 }
 
 fn parts(content: Value) -> Vec<Value> {

@@ -32,7 +32,7 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     }
     for step in steps {
         match step {
-            Step::User { text, images } => {
+            Step::User { text, images, .. } => {
                 contents.push(Piece::Made(user(text, images, asked.quirks.images)));
             }
             Step::Said(text) => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use toolcrib_core::{Blob, RawArgs};
 
 use crate::calls::{args_object, text_of};
-use crate::chat::{CallAnswer, Message, ModelMessage};
+use crate::chat::{CallAnswer, Message, ModelMessage, UserKind};
 use crate::declare::Declarations;
 use crate::format::Format;
 use crate::model::{ModelInfo, ModelRequest};
@@ -21,7 +21,7 @@ use crate::turn::{Extra, ModelCall, Stop, Turn};
 /// One message, or the part of one, in the order in which it is told.
 pub(super) enum Step<'a> {
     /// To the model.
-    User { text: Cow<'a, str>, images: &'a [Blob] },
+    User { text: Cow<'a, str>, images: &'a [Blob], kind: UserKind },
     /// Words of the model without calls.
     Said(Cow<'a, str>),
     /// The model's turn as it came, and the results of its calls in this format.
@@ -58,7 +58,8 @@ pub(super) fn steps<'a>(
             Message::User(user) => {
                 if !user.text.trim().is_empty() || !user.images.is_empty() {
                     let text = Cow::Borrowed(user.text.as_str());
-                    teller.steps.push(Step::User { text, images: &user.images });
+                    let (images, kind) = (user.images.as_slice(), user.kind);
+                    teller.steps.push(Step::User { text, images, kind });
                 }
             }
             Message::Model(message) => teller.model(at, message),
@@ -184,7 +185,8 @@ impl<'a> Teller<'_, 'a> {
     fn text_results(&mut self, results: Vec<Value>) {
         for mut result in results {
             if let Some(Value::String(text)) = result.get_mut("content").map(Value::take) {
-                self.steps.push(Step::User { text: text.into(), images: &[] });
+                let kind = UserKind::default();
+                self.steps.push(Step::User { text: text.into(), images: &[], kind });
             }
         }
     }

@@ -45,7 +45,7 @@ pub fn write(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec
     };
     body.add(&dialect.quirks.extra);
     if dialect.format == Format::Anthropic {
-        anthropic::check_thinking(&mut body, &steps);
+        anthropic::check_thinking(&asked, &mut body, &steps);
     }
     body.to_bytes()
 }

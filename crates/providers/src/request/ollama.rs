@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::Blob;
 
 use super::body::{Asked, Body, Piece, text_with_notes};
-use super::chat::{own, system_message};
+use super::chat::{in_turns, own, system_message};
 use super::history::{RebuiltCall, Step};
 use crate::format::Format;
 use crate::wire;
@@ -31,7 +31,7 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     }
     for step in steps {
         match step {
-            Step::User { text, images } => {
+            Step::User { text, images, .. } => {
                 messages.push(Piece::Made(user(text, images, quirks.images)));
             }
             Step::Said(text) => {
@@ -47,7 +47,7 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
             }
         }
     }
-    body.put("messages", Piece::List(messages));
+    body.put("messages", Piece::List(in_turns(messages, quirks)));
     if let Some(tools) = asked.tools {
         body.put("tools", Piece::Kept(tools));
     }

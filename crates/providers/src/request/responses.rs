@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_core::Blob;
 
-use super::body::{Asked, Body, Changed, Piece, text_with_notes};
+use super::body::{Asked, Body, Changed, Piece, reasons, text_with_notes};
 use super::history::{RebuiltCall, Step};
 use crate::calls::{field, text_of};
 use crate::declare::object;
@@ -12,8 +12,9 @@ use crate::wire;
 
 pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     let Asked { quirks, request, info, .. } = asked;
-    let encrypted =
-        !quirks.store && quirks.encrypted_reasoning.unwrap_or_else(|| reasons(&info.model));
+    let reasons = reasons(&info.model);
+    let encrypted = !quirks.store && quirks.encrypted_reasoning.unwrap_or(reasons);
+    let may_reason = reasons || quirks.encrypted_reasoning == Some(true);
     let parallel = quirks.parallel_tool_calls.filter(|_| asked.tools.is_some());
     let mut body = Body::new([
         ("model", Some(info.model.as_str().into())),
@@ -28,12 +29,16 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     let mut input = Vec::new();
     for step in steps {
         match step {
-            Step::User { text, images } => {
+            Step::User { text, images, .. } => {
                 input.push(Piece::Made(user(text, images, quirks.images)));
             }
             Step::Said(text) => input.push(Piece::Made(said(text))),
             Step::Own { message, results } => {
-                own(&message.turn.assistant, quirks.store, &mut input);
+                let takes = Takes {
+                    reasoning: may_reason && message.model == info.model,
+                    stored: quirks.store,
+                };
+                own(&message.turn.assistant, takes, &mut input);
                 input.extend(results.iter().map(Piece::Kept));
             }
             Step::Rebuilt { text, calls, results } => {
@@ -50,14 +55,6 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
         body.put("tools", Piece::Kept(tools));
     }
     body
-}
-
-/// Whether a model of this name reasons; those that do not refuse to be asked for encrypted reasoning. The list of those is closed: every
-/// newer model reasons, but for the `-chat` variants.
-fn reasons(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let old = ["gpt-3", "gpt-4", "chatgpt", "ft:gpt-3", "ft:gpt-4"];
-    !old.iter().any(|start| name.starts_with(start)) && !name.contains("-chat")
 }
 
 fn said(text: &str) -> Value {
@@ -80,13 +77,24 @@ fn user(text: &str, images: &[Blob], takes_images: bool) -> Value {
     object(kind).into()
 }
 
+/// What of a turn's reasoning the model takes.
+#[derive(Clone, Copy)]
+struct Takes {
+    /// Whether it is its own: a model refuses the reasoning of another one, and one that does not reason refuses any.
+    reasoning: bool,
+    /// Whether the provider keeps the responses.
+    stored: bool,
+}
+
 /// The items as they came. When nothing is stored, the provider knows reasoning only by its encrypted content: an item without it is left out,
-/// and then the ids that tie the others to it are too. Reasoning must lead to something, so none stands at the end.
-fn own<'a>(assistant: &'a Value, stored: bool, input: &mut Vec<Piece<'a>>) {
+/// as is all reasoning that the model does not take, and then the ids that tie the others to it are too. Reasoning must lead to something, so
+/// none stands at the end.
+fn own<'a>(assistant: &'a Value, takes: Takes, input: &mut Vec<Piece<'a>>) {
     let items = assistant.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_reasoning = |item: &Value| text_of(item, "type") == Some("reasoning");
     let is_lost = |item: &Value| {
-        !stored && is_reasoning(item) && field(item, &["encrypted_content"]).is_none()
+        let is_known = takes.stored || field(item, &["encrypted_content"]).is_some();
+        is_reasoning(item) && !(takes.reasoning && is_known)
     };
     let end = items.iter().rposition(|item| !is_reasoning(item)).map_or(0, |at| at + 1);
     let items = items.get(..end).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Strict mode: the subset of JSON Schema that OpenAI and Anthropic hold a model to while it writes.
+//! Strict mode: the subset of JSON Schema that OpenAI, Anthropic and DeepSeek hold a model to while it writes.
 //!
 //! A schema either has a form in the subset that means the same to a model, or it is refused here and its tool is declared without strict
 //! mode. Never a wrong schema: an open map is no empty object, and a null that means something is no absent value.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::refs::{self, RefError};
@@ -10,13 +11,16 @@ use super::{
     Loss, MAX_NODES, Ported, SILENT, admits_null, common_type, in_words, move_out, pointer,
 };
 
-/// Whose rules (research/protocols 2.1 and 2.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whose rules (research/protocols 2.1, 2.3 and 2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Strict {
     /// All properties required, optional ones nullable; bounds, patterns and formats stay.
     OpenAi,
     /// Optional properties stay optional; bounds and patterns move into the description.
     Anthropic,
+    /// As OpenAI's, but few formats, no bounds of lengths, no object without properties, and lists of types only of primitive ones.
+    DeepSeek,
 }
 
 /// Levels of objects and arrays that OpenAI takes; deeper tools are declared without strict mode.
@@ -24,8 +28,9 @@ const MAX_LEVELS: usize = 10;
 /// Choices of all enums together that OpenAI takes.
 const MAX_CHOICES: usize = 1_000;
 
-const FORMATS: [&str; 9] =
-    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+/// The formats that everybody takes, and those that DeepSeek does not.
+const FORMATS: [&str; 5] = ["email", "hostname", "ipv4", "ipv6", "uuid"];
+const TIME_FORMATS: [&str; 4] = ["date-time", "time", "date", "duration"];
 
 impl Strict {
     fn keeps(self, keyword: &str, value: &Value) -> bool {
@@ -33,14 +38,26 @@ impl Strict {
             "title" | "description" | "type" | "enum" => true,
             "format" => {
                 let format = value.as_str().unwrap_or_default();
-                FORMATS.contains(&format) || (self == Self::Anthropic && format == "uri")
+                FORMATS.contains(&format)
+                    || (self != Self::DeepSeek && TIME_FORMATS.contains(&format))
+                    || (self == Self::Anthropic && format == "uri")
             }
             "default" => self == Self::Anthropic,
             "pattern" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
-            | "exclusiveMaximum" | "maxItems" => self == Self::OpenAi,
-            "minItems" => self == Self::OpenAi || value.as_u64().is_some_and(|n| n <= 1),
+            | "exclusiveMaximum" => self != Self::Anthropic,
+            "maxItems" => self == Self::OpenAi,
+            "minItems" => match self {
+                Self::OpenAi => true,
+                Self::Anthropic => value.as_u64().is_some_and(|n| n <= 1),
+                Self::DeepSeek => false,
+            },
             _ => false,
         }
+    }
+
+    /// Whether every property must be required, so that null says "absent".
+    fn requires_all(self) -> bool {
+        self != Self::Anthropic
     }
 }
 
@@ -179,10 +196,13 @@ impl Work<'_> {
             }
             out.insert("enum".to_owned(), choices.into());
         }
-        let nested = kinds.iter().any(|k| matches!(*k, "object" | "array"));
+        let nested = kinds.iter().any(|k| is_nested(k));
         let others = kinds.iter().filter(|k| **k != "null").count();
+        let only_primitive = self.rules == Strict::DeepSeek && kind.is_array();
         match kinds.as_slice() {
-            _ if nested && others > 1 => Err(Loss::new(path, "a choice of types with objects")),
+            _ if nested && (others > 1 || only_primitive) => {
+                Err(Loss::new(path, "a choice of types with objects"))
+            }
             kinds if kinds.contains(&"object") => self.object(map, path, level, out),
             kinds if kinds.contains(&"array") => self.array(map, path, level, out),
             [] => Err(Loss::new(path, "a value of any type")),
@@ -220,20 +240,24 @@ impl Work<'_> {
         for (name, schema) in properties {
             let at = pointer(&pointer(path, "properties"), name);
             let mut node = self.node(schema, &at, level + 1)?;
-            if self.rules == Strict::OpenAi {
+            if self.rules.requires_all() {
                 if admits_null(&node) {
                     let what = "a null that means something: strict mode writes null for absent";
                     return Err(Loss::new(&at, what));
                 }
                 if !required.contains(&name.as_str()) {
-                    make_nullable(&mut node);
+                    make_nullable(&mut node, self.rules);
                 }
             }
             ported.insert(name.clone(), node);
         }
-        let names: Vec<&str> = match self.rules {
-            Strict::OpenAi => ported.keys().map(String::as_str).collect(),
-            Strict::Anthropic => required,
+        if self.rules == Strict::DeepSeek && ported.is_empty() && level > 0 {
+            return Err(Loss::new(path, "an object without properties"));
+        }
+        let names: Vec<&str> = if self.rules.requires_all() {
+            ported.keys().map(String::as_str).collect()
+        } else {
+            required
         };
         let names = json!(names);
         out.insert("properties".to_owned(), ported.into());
@@ -299,9 +323,18 @@ impl Work<'_> {
     }
 }
 
+fn is_nested(kind: &str) -> bool {
+    matches!(kind, "object" | "array")
+}
+
 /// Lets null through: that is how strict mode says "absent".
-fn make_nullable(node: &mut Value) {
+fn make_nullable(node: &mut Value, rules: Strict) {
     let Some(map) = node.as_object_mut() else { return };
+    let nested = map.get("type").and_then(Value::as_str).is_some_and(is_nested);
+    if rules == Strict::DeepSeek && nested {
+        *node = json!({"anyOf": [node.take(), {"type": "null"}]});
+        return;
+    }
     match map.get_mut("type") {
         Some(Value::String(kind)) => {
             let kinds = json!([kind, "null"]);

@@ -36,22 +36,24 @@ pub(super) struct Block<'t> {
 pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
+    let mut json_ends = true;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let words = rest.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
+        if words.starts_with(OPEN) {
+            // Another tag may follow on the same line, so nothing looks for its end.
+            let block = tag(text, at + rest.len() - words.len(), &mut json_ends);
+            at = block.end;
+            found.push(block);
+            continue;
+        }
         let line = rest.split_inclusive('\n').next().unwrap_or(rest);
-        let indent = line.len() - line.trim_start().len();
-        let block = if line.trim_start().starts_with("```") {
-            Some(fence(text, at, line))
-        } else if line.trim_start().starts_with(OPEN) {
-            Some(tag(text, at + indent))
+        if words.starts_with("```") {
+            let block = fence(text, at, line);
+            at = block.end.max(at + 1);
+            found.push(block);
         } else {
-            None
-        };
-        at = match block {
-            // Another tag may follow on the same line.
-            Some(block) => block.end.max(at + 1),
-            None => at + line.len(),
-        };
-        found.extend(block);
+            at += line.len();
+        }
     }
     found
 }
@@ -79,15 +81,15 @@ fn fence<'t>(text: &'t str, start: usize, first: &str) -> Block<'t> {
     Block { mark, start, end: text.len(), body, closed: false }
 }
 
-/// The JSON text decides where a tag's body ends, so that a closing tag inside a string is not one.
-fn tag(text: &str, start: usize) -> Block<'_> {
+/// The JSON text decides where a tag's body ends, so that a closing tag inside a string is not one. Where one such text had no end before the
+/// end of everything (`json_ends`), the others are not asked: each would be looked through to the end again. At worst their calls are cut.
+fn tag<'t>(text: &'t str, start: usize, json_ends: &mut bool) -> Block<'t> {
     let rest = text.get(start + OPEN.len()..).unwrap_or_default();
     let from = rest.len() - rest.trim_start().len();
-    let after_json = rest
-        .get(from..)
-        .filter(|body| body.starts_with(['{', '[']))
-        .and_then(raw::split_value)
-        .map(|(value, _)| from + value.len());
+    let json = rest.get(from..).filter(|body| *json_ends && body.starts_with(['{', '[']));
+    let value = json.and_then(raw::split_value);
+    *json_ends &= json.is_some() == value.is_some();
+    let after_json = value.map(|(value, _)| from + value.len());
     let search = after_json.unwrap_or(0);
     let close = rest.get(search..).and_then(|r| r.find(CLOSE)).map(|at| search + at);
     let (body, length, closed) = match close {

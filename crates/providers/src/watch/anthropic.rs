@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::out::Out;
-use crate::calls::text_of;
+use crate::calls::{MAX_BLOCKS, text_of};
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -26,7 +26,9 @@ impl Reader {
         match text_of(event, "type") {
             Some("content_block_start") => {
                 let block = event.get("content_block");
-                if let (Some(block), None) = (block, self.find(index)) {
+                if let (Some(block), None) = (block, self.find(index))
+                    && self.open.len() < MAX_BLOCKS
+                {
                     let kind = begin(block, out);
                     self.open.push((index, kind));
                 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::out::Out;
-use crate::calls::text_of;
+use crate::calls::{MAX_CALLS, text_of};
 use crate::openai_chat::{native_message, reasoning};
 
 #[derive(Debug, Default)]
@@ -94,6 +94,7 @@ impl Reader {
     fn call(&mut self, index: Option<u64>, id: &str, inner: &Value, out: &mut Out<'_, '_>) {
         out.filter.native_calls();
         let name = text_of(inner, "name").unwrap_or_default();
+        let is_full = self.calls.len() == MAX_CALLS;
         let continued = self.calls.iter_mut().rev().find(|seen| match index {
             Some(_) => seen.index == index,
             None => id.is_empty() || seen.id == id,
@@ -110,6 +111,8 @@ impl Reader {
                 }
                 seen.place
             }
+            // The turn will not have it either.
+            _ if is_full => return,
             _ => {
                 let place = out.call(name);
                 self.calls.push(Seen { index, id: id.to_owned(), place });

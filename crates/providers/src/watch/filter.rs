@@ -9,6 +9,8 @@ use crate::text::{self, Found};
 
 const OPEN: &str = "<tool_call>";
 const FENCE: &str = "```";
+/// Times that the text is judged: it is read from its beginning, and a server may say "the end" again and again.
+const JUDGMENTS: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -49,6 +51,7 @@ pub(super) struct Filter {
     held: bool,
     calls_shown: usize,
     has_native_calls: bool,
+    judgments: u32,
 }
 
 /// What was held back.
@@ -71,6 +74,7 @@ impl Filter {
             held: false,
             calls_shown: 0,
             has_native_calls: false,
+            judgments: 0,
         }
     }
 
@@ -100,9 +104,11 @@ impl Filter {
 
     /// The whole text is there.
     pub(super) fn flush(&mut self) -> Rest {
-        if self.mode == Mode::Plain {
+        let nothing_new = self.held && self.sent == self.all.len();
+        if self.mode == Mode::Plain || nothing_new || self.judgments == JUDGMENTS {
             return Rest::default();
         }
+        self.judgments += 1;
         let (text, calls) = self.judge();
         let rest = match text.strip_prefix(self.shown.as_str()) {
             Some(rest) => rest.to_owned(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::out::Out;
-use crate::calls::text_of;
+use crate::calls::{MAX_BLOCKS, text_of};
 use crate::openai_responses::{call_kind, is_hosted, message_text, reasoning_text};
 
 #[derive(Debug, Default)]
@@ -94,6 +94,9 @@ impl Reader {
     }
 
     fn added(&mut self, index: u64, item: Option<&Value>, out: &mut Out<'_, '_>) {
+        if self.items.len() == MAX_BLOCKS {
+            return;
+        }
         if let (Some(item), None) = (item, self.open(index)) {
             let call = begin(item, out);
             let shown = String::new();

@@ -6,10 +6,69 @@ use serde_json::{Value, json};
 use toolcrib_core::{
     BoxFuture, CallCtx, Entry, Handler, ProviderSpec, ToolError, ToolName, ToolOutput, ToolSpec,
 };
+use toolcrib_providers::schema::Strict;
 use toolcrib_providers::{Declarations, Format, Options, declare, lint};
 
-const STRICT: Options = Options { strict: true };
-const LOOSE: Options = Options { strict: false };
+const STRICT: Options = Options { strict: true, rules: None };
+const LOOSE: Options = Options { strict: false, rules: None };
+
+/// The schema as DeepSeek's strict mode gets it; `None` = the tool is not strict.
+fn deepseek(property: Value) -> Option<Value> {
+    let schema = json!({
+        "type": "object", "properties": {"p": property},
+        "$defs": {"D": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}},
+    });
+    let options = Options { rules: Some(Strict::DeepSeek), ..STRICT };
+    let made = one(Format::OpenAiChat, schema, options).value;
+    let function = &made[0]["function"];
+    let strict = function.get("strict").is_some();
+    strict.then(|| function["parameters"]["properties"]["p"].clone())
+}
+
+#[test]
+fn deepseek_refused_openai_strict_schemas() {
+    let nil = json!({"type": "null"});
+    let closed = |properties: Value| {
+        let names: Vec<&String> = properties.as_object().unwrap().keys().collect();
+        json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
+    };
+    let d = closed(json!({"x": {"type": "integer"}}));
+    for (property, expected) in [
+        (
+            json!({"type": "string", "format": "uuid"}),
+            Some(json!({"type": ["string", "null"], "format": "uuid"})),
+        ),
+        (
+            json!({"type": "string", "format": "date"}),
+            Some(json!({"type": ["string", "null"], "description": "(format: \"date\")"})),
+        ),
+        (
+            json!({"type": "string", "minLength": 1}),
+            Some(json!({"type": ["string", "null"], "description": "(minLength: 1)"})),
+        ),
+        (
+            json!({"type": "array", "items": {"type": "string"}, "maxItems": 2, "minItems": 1}),
+            Some(json!({"anyOf": [
+                {"type": "array", "items": {"type": "string"}, "description": "(maxItems: 2) (minItems: 1)"}, nil,
+            ]})),
+        ),
+        (json!({"enum": ["a"]}), Some(json!({"type": ["string", "null"], "enum": ["a", null]}))),
+        (json!({"const": 1}), Some(json!({"type": ["integer", "null"], "enum": [1, null]}))),
+        (
+            json!({"anyOf": [{"$ref": "#/$defs/D"}, {"type": "string"}]}),
+            Some(json!({"anyOf": [d, {"type": "string"}, nil]})),
+        ),
+        (json!({"$ref": "#/$defs/D"}), Some(json!({"anyOf": [d, nil]}))),
+        (json!({"type": "object", "properties": {}, "additionalProperties": false}), None),
+        (json!({"type": ["array", "null"], "items": {"type": "string"}}), None),
+        (
+            json!({"type": "integer", "minimum": 0}),
+            Some(json!({"type": ["integer", "null"], "minimum": 0})),
+        ),
+    ] {
+        assert_eq!(deepseek(property.clone()), expected, "{property}");
+    }
+}
 
 struct Dummy(Arc<ToolSpec>);
 

@@ -1,6 +1,8 @@
 //! Tests over recorded answers (`tests/fixtures/<format>/*`), in one binary.
 
 #[cfg(test)]
+mod broken_off;
+#[cfg(test)]
 mod cuts;
 #[cfg(test)]
 mod declarations;

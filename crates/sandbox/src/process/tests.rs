@@ -220,3 +220,61 @@ async fn a_program_that_is_being_saved_is_waited_for() {
     let (report, ()) = tokio::join!(run(Program::new(path, "/")), save);
     assert_eq!(report.stdout.text(), "saved\n");
 }
+
+/// Where a process that is killed has its program write its number.
+#[cfg(target_os = "linux")]
+const ROLE: &str = "TOOLCRIB_TEST_LEADER";
+
+/// With the variable set this is the process that is killed: it runs a program until then.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_outlived_its_killed_parent() {
+    if let Some(path) = std::env::var_os(ROLE) {
+        let path = Path::new(&path).display();
+        run(sh(&format!("trap '' TERM HUP; echo $$ >{path}; while :; do sleep 1; done"))).await;
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let leader = dir.path().join("leader");
+    let test = "process::tests::a_program_outlived_its_killed_parent";
+    let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ROLE, &leader)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("it runs", || number_in(&leader).is_some()).await;
+    let pid = number_in(&leader).unwrap();
+    assert!(is_alive(pid));
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    until("it is dead", || !is_alive(pid)).await;
+}
+
+#[test]
+fn a_program_does_not_die_with_the_thread_that_asked_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (ready, go) = (dir.path().join("ready"), dir.path().join("go"));
+    let script = format!(
+        ": >{}; while [ ! -e {} ]; do sleep 0.01; done; echo fine",
+        ready.display(),
+        go.display()
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let handle = runtime.handle().clone();
+    let asks = std::thread::spawn(move || {
+        let mut running = Box::pin(run(sh(&script)));
+        handle.block_on(async {
+            tokio::select! {
+                report = &mut running => panic!("it ended: {report:?}"),
+                () = until("it runs", || ready.exists()) => {}
+            }
+        });
+        running
+    });
+    let running = asks.join().unwrap();
+    std::fs::write(go, "").unwrap();
+    let report = runtime.block_on(running);
+    assert_eq!((report.end, &*report.stdout.text()), (End::Exited(0), "fine\n"));
+}

@@ -139,3 +139,21 @@ fn dropping_the_writer_finishes_what_is_queued() {
     drop(writer);
     assert!(told.iter().all(|told| told.try_recv().unwrap() == Ok(())));
 }
+
+#[test]
+fn a_writer_that_waits_for_the_disk_blocks_nobody() {
+    let (writer, go) = held();
+    let (tell, told) = channel();
+    let sends = std::thread::spawn(move || {
+        let told: Vec<_> =
+            (0..5_000).map(|x| send(&writer, Survives::Kill, insert(x, 1))).collect();
+        tell.send(()).unwrap();
+        (writer, told)
+    });
+    let sent = told.recv_timeout(std::time::Duration::from_secs(20));
+    go.send(()).unwrap();
+    assert!(sent.is_ok(), "sending waited for the disk");
+    let (writer, told) = sends.join().unwrap();
+    drop(writer);
+    assert!(told.iter().all(|told| told.try_recv().unwrap() == Ok(())));
+}

@@ -9,6 +9,9 @@ const ABOUT: &str = "# Tools
 
 Risk, effect and reach are the worst that a call of the tool can do. What one call does is judged from its arguments: a GET is less than a DELETE.
 
+In a run there are besides: `ask_user`, which asks a person and waits for the answer, `load_skill`, which loads the instructions of a
+[skill](agents.md#skills), and [tools of your own](own-tools.md).
+
 ";
 
 pub(super) fn page(binary: &Binary) -> Result<String> {

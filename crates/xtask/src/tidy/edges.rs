@@ -1,6 +1,7 @@
 //! Are the edges between our crates those of the table?
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -61,12 +62,40 @@ fn owned(from: &str, library: &str, for_tests: bool) -> Option<String> {
     (!fine).then(|| format!("{from} -> {library}: only for {}: {why}", users.join(", ")))
 }
 
+/// The crate that may have `unsafe`. What is forbidden cannot be lifted for one block, so it repeats the lints of the workspace.
+const UNSAFE: &str = "sandbox";
+
 /// Every crate takes the lints of the workspace.
 fn lints(package: &Value, folder: &str) -> Option<String> {
-    let manifest = std::fs::read_to_string(package["manifest_path"].as_str()?).ok()?;
+    let path = Path::new(package["manifest_path"].as_str()?);
+    let manifest = std::fs::read_to_string(path).ok()?;
+    if folder == UNSAFE {
+        let workspace =
+            std::fs::read_to_string(path.ancestors().nth(3)?.join("Cargo.toml")).ok()?;
+        let (wanted, has) =
+            (lint_lines(&workspace, "[workspace.lints"), lint_lines(&manifest, "[lints"));
+        let same = wanted.replace("unsafe_code = \"forbid\"", "unsafe_code = \"deny\"") == has;
+        return (!same).then(|| {
+            format!("crate {folder}: its lints are not those of the workspace with unsafe_code = \"deny\"")
+        });
+    }
     let takes = manifest.contains("[lints]\nworkspace = true");
     (!takes)
         .then(|| format!("crate {folder}: its manifest lacks `[lints]` with `workspace = true`"))
+}
+
+/// The lints of a manifest, without comments and headings.
+fn lint_lines(manifest: &str, heading: &str) -> String {
+    let mut lines = Vec::new();
+    let mut inside = false;
+    for line in manifest.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        if line.starts_with('[') {
+            inside = line.starts_with(heading);
+        } else if inside {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ struct Steps {
     runs: MemoryRuns,
     steps: Mutex<Vec<(StoredRun, Vec<StoredMessage>)>>,
     messages: Mutex<Vec<StoredMessage>>,
+    /// The place of every message that was written, in order.
+    written: Mutex<Vec<u64>>,
+    /// Somebody who writes when the run is over.
+    late: Mutex<Option<Control>>,
 }
 
 macro_rules! passed_on {
@@ -58,8 +62,13 @@ impl Checkpoints for Steps {
         for message in messages {
             let seq = usize::try_from(message.seq).unwrap();
             assert!(seq <= all.len(), "no gap");
+            self.written.lock().unwrap().push(message.seq);
             all.truncate(seq);
             all.push(message);
+        }
+        let is_over = run.state["state"]["phase"]["phase"] == "ended";
+        if let Some(control) = self.late.lock().unwrap().take_if(|_| is_over) {
+            control.say(typed("one more thing"));
         }
         self.steps.lock().unwrap().push((run, all.clone()));
     }
@@ -272,6 +281,39 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(Setting { rounds, rounds_limit, calls }.check());
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_just_after_the_end_is_given_back() {
+    let scene = Scene::new([say("done")], &[]).await;
+    let store = Arc::new(Steps::default());
+    *store.late.lock().unwrap() = Some(scene.control.clone());
+    let driver = Driver { store: Arc::clone(&store) as _, ..scene.driver() };
+    let (run, conversation) = (RunId::fresh(), ConversationId::fresh());
+    let mut machine = Machine::begin(run, conversation, Vec::new(), typed("go"), Some(3));
+    driver.drive(&mut machine, &scene.job(), &scene.control).await.unwrap();
+    assert_eq!(scene.control.take(), [typed("one more thing")]);
+}
+
+#[tokio::test]
+async fn a_message_is_written_when_it_is_new_and_when_its_calls_are_answered() {
+    let scene = Scene::new([call("look", 1), call("look", 2), say("done")], &[&echo("look")]).await;
+    let store = Arc::new(Steps::default());
+    let driver = Driver { store: Arc::clone(&store) as _, ..scene.driver() };
+    let mut machine = Machine::begin(
+        RunId::fresh(),
+        ConversationId::fresh(),
+        Vec::new(),
+        typed("go"),
+        Some(3),
+    );
+    driver.drive(&mut machine, &scene.job(), &scene.control).await.unwrap();
+    assert_eq!(*store.written.lock().unwrap(), [0, 1, 1, 2, 2, 3]);
+    assert_eq!(store.messages.lock().unwrap().len(), machine.history().len());
+    let stored = store.messages.lock().unwrap().clone();
+    for (stored, message) in stored.iter().zip(machine.history()) {
+        assert_eq!(stored.body, serde_json::to_value(&**message).unwrap(), "as it is in the end");
     }
 }
 

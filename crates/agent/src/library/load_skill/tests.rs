@@ -56,6 +56,49 @@ async fn a_skill_is_loaded_with_its_files_and_its_limits() {
 }
 
 #[tokio::test]
+async fn the_files_of_a_skill_are_read_by_their_listed_names_and_nothing_else_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("notes");
+    fs::create_dir_all(folder.join("assets")).unwrap();
+    fs::write(folder.join("assets/form.md"), "Name: ____").unwrap();
+    fs::write(folder.join("assets/picture.png"), b"\x89PNG\xff\x00").unwrap();
+    fs::write(folder.join("long.md"), "x".repeat(256 * 1024 + 1)).unwrap();
+    fs::write(folder.join(".hidden"), "no").unwrap();
+    fs::write(dir.path().join("beside.md"), "no").unwrap();
+    std::os::unix::fs::symlink(dir.path().join("beside.md"), folder.join("link.md")).unwrap();
+    let text = "---\nname: notes\ndescription: d\nallowed-tools: read_file\n---\nWrite it down.";
+    fs::write(folder.join("SKILL.md"), text).unwrap();
+    let skills = vec![Folder { scope: Scope::User, path: dir.path().to_owned() }];
+    let handle = library(&Folders { skills, ..Folders::default() });
+    let listing = call(&handle, json!({"name": "notes"})).await.result.unwrap().result;
+    let listing = listing.as_str().unwrap();
+    let hint = "such as {\"name\":\"notes\",\"file\":\"assets/form.md\"}:\n- assets/form.md\n";
+    assert!(listing.contains(hint), "{listing}");
+    assert!(!listing.contains(dir.path().to_str().unwrap()), "{listing}");
+    for name in ["assets/form.md", "./assets/form.md"] {
+        let read = call(&handle, json!({"name": "notes", "file": name})).await.result.unwrap();
+        assert_eq!(read.result, "# File assets/form.md of the skill notes\n\nName: ____");
+        assert_eq!(read.structured.unwrap()["allowed_tools"], json!(["read_file"]));
+    }
+    let listed = "Its files are: assets/form.md, assets/picture.png, long.md.";
+    for (file, words) in [
+        ("../beside.md", listed),
+        ("/etc/hosts", listed),
+        ("link.md", listed),
+        (".hidden", listed),
+        ("SKILL.md", listed),
+        ("", listed),
+        ("assets/picture.png", "is not UTF-8 text"),
+        ("long.md", "is longer than 256 KB"),
+    ] {
+        let error = call(&handle, json!({"name": "notes", "file": file})).await.result.unwrap_err();
+        assert!(error.message.contains(words), "{file}: {}", error.message);
+    }
+    let none = call(&handle, json!({"name": "create-skill", "file": "x"})).await;
+    assert!(none.result.unwrap_err().message.contains("It has no files"));
+}
+
+#[tokio::test]
 async fn unknown_skills_are_told_with_names() {
     let handle = library(&Folders::default());
     let check = async |handle: &LibraryHandle, name: &str, message: &str| {

@@ -111,10 +111,10 @@ async fn a_failure_says_what_the_program_said() {
 async fn a_program_that_is_gone_says_so_without_the_paths_of_the_machine() {
     let tools = Tools::new();
     tools.tool("lost", PLAIN, "echo here").tool("odd", PLAIN, "");
+    tools.file("odd/run", "#!/no/such/interpreter\n");
     let source = tools.source();
     let (lost, odd) = (handler(&source, "lost").await, handler(&source, "odd").await);
     fs::remove_file(tools.at("lost/run")).unwrap();
-    tools.file("odd/run", "#!/no/such/interpreter\n");
     for (tool, words) in [
         (lost, "could not be started: the program \"./run\" does not exist."),
         (odd, "the interpreter that \"./run\" names in its first line does not exist"),

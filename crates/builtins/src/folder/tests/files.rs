@@ -66,7 +66,7 @@ async fn the_example_works_at_once_and_is_never_overwritten() {
 }
 
 #[tokio::test]
-async fn tools_that_anybody_may_have_written_are_of_high_risk_at_least() {
+async fn tools_that_anybody_may_have_written_are_of_critical_risk() {
     let tools = Tools::new();
     for risk in ["safe", "high", "critical"] {
         tools.tool(risk, &format!("{PLAIN}risk = \"{risk}\"\neffect = \"pure\"\n"), "");
@@ -77,10 +77,42 @@ async fn tools_that_anybody_may_have_written_are_of_high_risk_at_least() {
     };
     let row = |name: &str, risk| (name.to_owned(), risk);
     let (critical, high) = (row("critical", Risk::Critical), row("high", Risk::High));
-    let own = [critical.clone(), high.clone(), row("safe", Risk::Safe)];
+    let own = [critical, high, row("safe", Risk::Safe)];
     assert_eq!(risks(tools.source()).await, own);
-    let theirs = [critical, high, row("safe", Risk::High)];
+    let theirs = ["critical", "high", "safe"].map(|name| row(name, Risk::Critical));
     assert_eq!(risks(tools.source().of_anybody()).await, theirs);
+}
+
+#[test]
+fn the_definition_covers_the_program_and_not_what_it_writes() {
+    let tools = Tools::new();
+    tools.tool("own", &format!("{PLAIN}command = [\"./run\", \"data\"]"), "echo 1");
+    let script = format!("{PLAIN}command = [\"sh\", \"-e\", \"src/main.sh\"]");
+    tools.file("script/tool.toml", &script).file("script/src/main.sh", "echo 1");
+    tools.file("own/data", "1").file("script/data", "1");
+    let hashes = || {
+        let specs = tools.reports().into_iter().map(|report| report.spec.unwrap());
+        specs.map(|spec| spec.definition_hash()).collect::<Vec<_>>()
+    };
+    let source = tools.source();
+    let mut before = (hashes(), source.fingerprint());
+    let mut check = |what: &str, changes: [bool; 2]| {
+        let now = (hashes(), source.fingerprint());
+        let changed = [0, 1].map(|at| now.0[at] != before.0[at]);
+        assert_eq!(changed, changes, "{what}");
+        assert_eq!(now.1 != before.1, changes != [false, false], "{what}");
+        assert_eq!(source.fingerprint(), fingerprint(tools.dir.path()));
+        before = now;
+    };
+    check("nothing", [false, false]);
+    tools.file("own/data", "22").file("script/data", "22");
+    check("data", [false, false]);
+    tools.file("script/src/main.sh", "echo 2");
+    check("a script in a folder below", [false, true]);
+    tools.program("own/run", "echo 22");
+    check("a program", [true, false]);
+    tools.file("script/tool.toml", &script.replace("-e", "-u"));
+    check("an argument", [false, true]);
 }
 
 #[test]

@@ -64,7 +64,9 @@ impl Terminal {
         let end = Instant::now() + PATIENCE;
         loop {
             let rest = &self.bytes[self.seen..];
-            if let Some(at) = rest.windows(words.len()).position(|window| window == words.as_bytes()) {
+            if let Some(at) =
+                rest.windows(words.len()).position(|window| window == words.as_bytes())
+            {
                 self.seen += at + words.len();
                 return;
             }

@@ -30,6 +30,36 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
+async fn a_redirect_target_showed_the_key() {
+    let target = format!("https://elsewhere.example/{KEY}/v1");
+    let server = Server::start([Answer::new(307, "").header("Location", &target)]).await;
+    // `ask` looks for the key in the error.
+    let error = ask(&chat(&server).0, true).await.0.expect_err("no answer");
+    assert!(error.message.contains("https://elsewhere.example/"), "{error}");
+}
+
+#[tokio::test]
+async fn strict_mode_never_reached_the_declarations() {
+    let server = Server::start([]).await;
+    let options = |kind, base: &str, quirks: serde_json::Value| {
+        let (mut settings, _) = settings(&server, kind);
+        settings.base_url = Some(format!("{}{base}", server.url()));
+        settings.quirks = quirks.as_object().cloned().expect("object");
+        let options = model(settings).tool_options();
+        (options.strict, options.rules)
+    };
+    use ProviderKind::*;
+    let deepseek = Some(crate::schema::Strict::DeepSeek);
+    assert_eq!(options(OpenAiChat, "/v1", json!({})), (false, None));
+    assert_eq!(options(Anthropic, "", json!({})), (false, None));
+    assert_eq!(options(OpenAiResponses, "/v1", json!({"strict": true})), (true, None));
+    assert_eq!(options(DeepSeek, "", json!({})), (false, deepseek));
+    assert_eq!(options(DeepSeek, "/beta", json!({})), (true, deepseek));
+    assert_eq!(options(DeepSeek, "/beta", json!({"strict": false})), (false, deepseek));
+    assert_eq!(options(OpenAiCompatible, "/beta", json!({})), (false, None));
+}
+
+#[tokio::test]
 async fn a_key_is_shown_nowhere() {
     let echo = format!("Incorrect API key provided: {KEY}.");
     let body = json!({"error": {"message": echo, "type": "invalid_request_error"}}).to_string();
@@ -173,6 +203,26 @@ async fn a_model_without_tools_is_remembered() {
     server.now([Answer::new(200, open.clone()), Answer::new(200, open)]);
     let reply = ask_with(&model, &text).await.0.expect("an answer");
     assert_eq!((reply.attempts, reply.turn.calls.len(), reply.turn.format), (1, 1, Format::Text));
+}
+
+#[tokio::test]
+async fn a_refusal_for_a_flag_of_the_server_is_forgotten_with_the_process() {
+    for words in [
+        "tools param requires --jinja flag",
+        "\\\"auto\\\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+    ] {
+        let refusal = Answer::new(400, format!("{{\"error\":{{\"message\":\"{words}\"}}}}"));
+        let server = Server::start([refusal]).await;
+        let (mut settings, _) = settings(&server, ProviderKind::OpenAiCompatible);
+        let memory = Arc::new(Memory::default());
+        settings.memory = Some(Arc::clone(&memory) as Arc<dyn ToolMemory>);
+        let model = model(settings);
+        let native = json!([{"type": "function", "function": {"name": "t"}}]);
+        let error = ask_with(&model, &with_tools(native)).await.0.expect_err("no tools");
+        assert_eq!(error.kind, FailureKind::NoTools, "{error}");
+        assert_eq!(model.tool_format(), Format::Text);
+        assert!(!memory.no_tools("mine", "m-1"), "{words}");
+    }
 }
 
 #[tokio::test]

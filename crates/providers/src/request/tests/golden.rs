@@ -96,6 +96,45 @@ fn deepseek() {
     );
 }
 
+/// A trimmed history begins with the model; a turn of its own follows words of its own.
+#[test]
+fn roles_did_not_alternate_around_own_turns() {
+    let said = || said(Format::OpenAiChat, "Wait.");
+    let own = || {
+        let answers = vec![success("look", "a cat", vec![]), failure("files__read_all")];
+        model(turn(Format::OpenAiChat, &chat_turn()), "here", answers)
+    };
+    for (server, quirk) in [(Server::Vllm, true), (Server::Ollama, true), (Server::Ollama, false)] {
+        for provider in ["here", "elsewhere"] {
+            let mut dialect = Dialect::new(server);
+            dialect.quirks.alternate = quirk;
+            let mut asked =
+                request(vec![said(), own(), queued("Hurry."), user("Now."), said(), said()]);
+            for message in &mut asked.messages {
+                if let Message::Model(message) = Arc::make_mut(message) {
+                    message.provider = provider.into();
+                }
+            }
+            let got = body(&dialect, &asked);
+            let roles: Vec<&str> = got["messages"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|m| m["role"].as_str().unwrap())
+                .collect();
+            let joined = ["system", "user", "assistant", "tool", "tool", "user", "assistant"];
+            assert_eq!(roles == joined, quirk, "{server:?} {provider} {roles:?}");
+            if quirk {
+                let first = &got["messages"][2];
+                assert!(first["content"].as_str().unwrap().starts_with("Wait."), "{got}");
+                assert_eq!(first["tool_calls"].as_array().unwrap().len(), 2, "{got}");
+                assert_eq!(got["messages"][1]["content"], super::super::anthropic::EARLIER);
+                assert_eq!(got["messages"][5]["content"], "Hurry.\n\nNow.");
+            }
+        }
+    }
+}
+
 /// Templates of local models want the roles to alternate.
 #[test]
 fn neighbours_of_one_role_are_joined() {
@@ -396,7 +435,7 @@ fn the_configuration_has_the_last_word() {
         }),
     );
     let mut dialect = Dialect::new(Server::OpenaiCompatible);
-    dialect.quirks.temperature = false;
+    dialect.quirks.temperature = Some(false);
     dialect.quirks.parallel_tool_calls = Some(false);
     dialect.quirks.system = crate::quirks::SystemRole::Developer;
     asked.temperature = Some(0.1);

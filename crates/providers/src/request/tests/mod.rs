@@ -3,6 +3,7 @@
 mod every;
 mod foreign;
 mod golden;
+mod reasoning;
 
 use std::sync::Arc;
 

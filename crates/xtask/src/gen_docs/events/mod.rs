@@ -143,7 +143,12 @@ impl Types {
             "u8" | "u32" | "u64" | "usize" | "i64" | "f64" => "number".to_owned(),
             _ => match self.find(of) {
                 Some(one) if one.transparent => {
-                    format!("number ({})", one.about.split('.').next().unwrap_or_default())
+                    let unit = one.about.split('.').next().unwrap_or_default();
+                    format!(
+                        "number of {}{}",
+                        unit.get(..1).unwrap_or_default().to_lowercase(),
+                        unit.get(1..).unwrap_or_default()
+                    )
                 }
                 Some(_) => format!("[{of}](#{})", of.to_lowercase()),
                 None if of.ends_with("Id") => "id (text)".to_owned(),

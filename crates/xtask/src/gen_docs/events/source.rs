@@ -140,6 +140,9 @@ fn add(one: &mut Type, text: &str, indent: usize, before: &Before, rename: Optio
 }
 
 fn member(text: &str, before: &Before) -> Option<Member> {
+    if before.attributes.contains("serde(skip)") {
+        return None;
+    }
     let (name, of) = text.strip_suffix(',')?.split_once(": ")?;
     Some(Member {
         name: name.to_owned(),
@@ -153,6 +156,14 @@ fn member(text: &str, before: &Before) -> Option<Member> {
 /// Words of a doc comment for people who do not read Rust.
 fn plain(words: &str) -> String {
     let mut text = words.trim().replace("[`", "`").replace("`]", "`").replace("`None`", "null");
+    // Where a rule comes from is for whoever changes it.
+    for source in [" (SPEC ", " (DESIGN ", " (seed "] {
+        while let Some((before, (_, behind))) =
+            text.split_once(source).and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
+        {
+            text = format!("{before}{behind}");
+        }
+    }
     while let Some((before, rest)) = text.split_once("`Event::") {
         let (name, behind) = rest.split_once('`').unwrap_or((rest, ""));
         text = format!("{before}`{}`{behind}", on_the_wire(name, Some("kebab-case")));
@@ -208,13 +219,16 @@ pub enum Thing {
     Wrapped(Plain),
 }
 
-/// Plain.
+/// Plain (SPEC 1.2, seed 003).
 #[derive(
     Debug, Serialize,
 )]
 pub struct Plain {
     /// A.
     pub a: String,
+    /// Only here.
+    #[serde(skip)]
+    pub b: u8,
 }
 "#;
 
@@ -237,5 +251,6 @@ pub struct Plain {
         assert_eq!(variants[2].inner.as_deref(), Some("Plain"));
         let Body::Struct(members) = &types[1].body else { panic!() };
         assert_eq!((members[0].name.as_str(), members[0].of.as_str()), ("a", "String"));
+        assert_eq!((members.len(), types[1].about.as_str()), (1, "Plain."));
     }
 }
