@@ -111,13 +111,19 @@ fn answer(call: Option<usize>) -> [Vec<u8>; 2] {
     let (message, deltas, finish): (Value, Vec<Value>, &str) = match call {
         Some(n) => {
             let function = json!({"name": "look", "arguments": args(n)});
-            let whole = json!([{"id": format!("call_{n}"), "type": "function", "function": function}]);
+            let whole =
+                json!([{"id": format!("call_{n}"), "type": "function", "function": function}]);
             let begin = json!({"tool_calls": [{"index": 0, "id": format!("call_{n}"), "type": "function", "function": {"name": "look", "arguments": ""}}]});
             let text = args(n);
             let (left, right) = text.split_at(text.len() / 2);
-            let piece = |part: &str| json!({"tool_calls": [{"index": 0, "function": {"arguments": part}}]});
+            let piece =
+                |part: &str| json!({"tool_calls": [{"index": 0, "function": {"arguments": part}}]});
             let deltas = vec![begin, piece(left), piece(right)];
-            (json!({"role": "assistant", "content": null, "tool_calls": whole}), deltas, "tool_calls")
+            (
+                json!({"role": "assistant", "content": null, "tool_calls": whole}),
+                deltas,
+                "tool_calls",
+            )
         }
         None => {
             let deltas = ["There ", "are ", "none."].map(|word| json!({"content": word})).to_vec();
@@ -134,7 +140,8 @@ fn answer(call: Option<usize>) -> [Vec<u8>; 2] {
         format!("data: {event}\n\n")
     };
     let delta = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
-    let mut stream = event(delta(json!({"role": "assistant", "content": null}), Value::Null), &Value::Null);
+    let mut stream =
+        event(delta(json!({"role": "assistant", "content": null}), Value::Null), &Value::Null);
     for piece in deltas {
         stream += &event(delta(piece, Value::Null), &Value::Null);
     }

@@ -118,7 +118,8 @@ async fn door(engine: &Engine, in_run: bool) -> f64 {
     let texts: Vec<String> = (1..=900).map(|n| ARGS.replace("20", &n.to_string())).collect();
     let mut samples = Vec::new();
     for round in 0..10 {
-        let run = in_run.then(|| engine.open_run(RunSpec { limits, ..RunSpec::default() }).expect("a run"));
+        let run = in_run
+            .then(|| engine.open_run(RunSpec { limits, ..RunSpec::default() }).expect("a run"));
         let begun = cpu();
         for n in 0..TIMES as usize {
             // In a run no two batches in a row may be equal, or the repeat guard steps in.

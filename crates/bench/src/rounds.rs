@@ -127,7 +127,10 @@ async fn world(folder: &Path, database: bool) -> World {
         "required": ["query"]
     }));
     let look = Arc::new(look.does(|_, args| {
-        Box::pin(std::future::ready(Ok(ToolOutput::text(format!("nothing on page {}", args["page"])))))
+        Box::pin(std::future::ready(Ok(ToolOutput::text(format!(
+            "nothing on page {}",
+            args["page"]
+        )))))
     }));
     let nap = Arc::new(ScriptedTool::new("nap").does(|_, _| {
         Box::pin(async {
@@ -165,7 +168,10 @@ impl World {
     async fn drive(&self, model: &Arc<dyn Model>, stream: bool) {
         let limits = RunnerLimits { rounds: Some(100), ..RunnerLimits::default() };
         let start = Start {
-            message: UserMessage { text: "Which invoices are open?".to_owned(), ..Default::default() },
+            message: UserMessage {
+                text: "Which invoices are open?".to_owned(),
+                ..Default::default()
+            },
             agent: self.agent.clone(),
             models: vec![Arc::clone(model)],
             conversation: ConversationId::fresh(),
@@ -186,7 +192,8 @@ async fn parallel(table: &mut Table) {
     let world = world(folder.path(), false).await;
     let mut took = Vec::new();
     for _ in 0..21 {
-        let calls = (0..16).fold(ScriptTurn::default(), |turn, n| turn.and_call("nap", json!({"n": n})));
+        let calls =
+            (0..16).fold(ScriptTurn::default(), |turn, n| turn.and_call("nap", json!({"n": n})));
         let script = ScriptedModel::from_turns("bench", [calls, ScriptTurn::say("done")]);
         let model: Arc<dyn Model> = Arc::new(script.expect("a script"));
         took.push(timed(world.drive(&model, false)).await.1.wall);

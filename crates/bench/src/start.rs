@@ -69,9 +69,9 @@ fn once(binary: &Path, folder: &Path, server: &Canned, tools: usize) -> f64 {
     let status = command.status().expect("a process");
     assert!(status.success(), "{status}");
     let bodies = server.take_bodies();
-    let names = bodies.first().map_or(0, |body| {
-        String::from_utf8_lossy(body).matches("\"name\":\"tool_").count()
-    });
+    let names = bodies
+        .first()
+        .map_or(0, |body| String::from_utf8_lossy(body).matches("\"name\":\"tool_").count());
     assert_eq!(names, tools, "tools in the request");
     let first = server.first_byte().expect("a request");
     first.duration_since(begun).as_secs_f64() * 1000.0

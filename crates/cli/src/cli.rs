@@ -397,7 +397,9 @@ pub(crate) enum Skill {
         places: Places,
     },
     /// Check a skill more strictly than loading does.
-    #[command(after_help = "Exit codes: 0 nothing is wrong, 3 something is, 4 there is no such folder.")]
+    #[command(
+        after_help = "Exit codes: 0 nothing is wrong, 3 something is, 4 there is no such folder."
+    )]
     Validate {
         /// Its folder, or its SKILL.md.
         path: PathBuf,

@@ -85,9 +85,9 @@ pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failu
 
 /// The person's locale as the environment has it: `de_AT.UTF-8` is `de-AT`.
 fn locale() -> Option<String> {
-    let value = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| {
-        env::var(name).ok().filter(|value| !value.is_empty())
-    })?;
+    let value = ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .into_iter()
+        .find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))?;
     let language = value.split(['.', '@']).next()?.replace('_', "-");
     (!matches!(language.as_str(), "C" | "POSIX" | "")).then_some(language)
 }

@@ -47,10 +47,8 @@ pub struct StoredMessage {
 pub trait ConversationStore: Send + Sync {
     /// Adds a conversation, or changes title, agent and workspace of one that is there. A row keeps its owner: the id of somebody
     /// else's conversation is a [`StoreError::Conflict`].
-    fn put_conversation(
-        &self,
-        conversation: Conversation,
-    ) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn put_conversation(&self, conversation: Conversation)
+    -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// One conversation.
     fn conversation(

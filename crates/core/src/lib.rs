@@ -27,6 +27,7 @@ pub mod hook;
 pub mod id;
 pub mod invoke;
 pub mod name;
+pub mod near;
 pub mod outcome;
 pub mod output;
 pub mod permission;

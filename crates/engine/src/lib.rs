@@ -19,7 +19,6 @@ mod engine;
 mod flight;
 mod gate;
 mod locks;
-mod near;
 mod observers;
 mod pattern;
 mod pipeline;

@@ -40,8 +40,8 @@ pub mod schema;
 pub mod scripted;
 pub mod sse;
 mod text;
-pub mod watch;
 mod turn;
+pub mod watch;
 mod wire;
 
 pub use declare::{Declarations, Options, Warning, declare, lint};

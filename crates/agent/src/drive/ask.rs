@@ -89,7 +89,9 @@ impl Work<'_> {
             let text = match error.kind {
                 FailureKind::NoTools if !in_words && model.tool_format() != format => {
                     in_words = true;
-                    format!("{model_name} takes no tools; they are described to it in words instead")
+                    format!(
+                        "{model_name} takes no tools; they are described to it in words instead"
+                    )
                 }
                 FailureKind::ContextExceeded if exceeded.is_none() => {
                     window.tokens = window.tokens.min(self.last_estimate) / 2;
@@ -216,12 +218,7 @@ impl Work<'_> {
     }
 
     /// Tells of a failure; `true` = nobody else is asked.
-    fn note_failure(
-        &mut self,
-        at: usize,
-        model: &std::sync::Arc<dyn Model>,
-        why: &Passed,
-    ) -> bool {
+    fn note_failure(&mut self, at: usize, model: &std::sync::Arc<dyn Model>, why: &Passed) -> bool {
         let (kind, text) = match why {
             Passed::Failed(error) => (Some(error.kind), error.message.clone()),
             Passed::TooSmall(..) => (None, words(why)),
@@ -278,12 +275,7 @@ fn calls_of(turn: &Turn, around: &Surroundings) -> Vec<Call> {
         .collect()
 }
 
-fn answer_event(
-    info: &ModelInfo,
-    turn: &Turn,
-    fallback: bool,
-    cost: Option<Money>,
-) -> Event {
+fn answer_event(info: &ModelInfo, turn: &Turn, fallback: bool, cost: Option<Money>) -> Event {
     Event::Answer {
         text: turn.text.clone(),
         provider: info.provider.clone(),

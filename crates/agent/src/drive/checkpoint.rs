@@ -30,7 +30,9 @@ struct Keeping<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// A newer Toolcrib stored it.
-    #[error("the run was stored by a newer version (its form is {0}, this version reads up to {STATE_VERSION}); update to go on with it")]
+    #[error(
+        "the run was stored by a newer version (its form is {0}, this version reads up to {STATE_VERSION}); update to go on with it"
+    )]
     Newer(u64),
     /// The stored form cannot be read.
     #[error("the stored run cannot be read: {0}")]

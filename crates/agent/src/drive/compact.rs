@@ -62,8 +62,7 @@ impl Work<'_> {
         }
         self.no_summary_before = machine.history().len() + NEXT_TRY;
         let room = context::budget(&window, overhead, self.job.max_output);
-        let rest =
-            context::fallback(machine.history(), summary.as_ref(), room, &self.sent.sizes);
+        let rest = context::fallback(machine.history(), summary.as_ref(), room, &self.sent.sizes);
         if rest.is_some() {
             machine.summarised(rest);
         }

@@ -15,8 +15,8 @@ mod tools;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec, RunStatus, RunUsage,
-    StoreError, ToolError, View, ViewRequest,
+    BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec, RunStatus,
+    RunUsage, StoreError, ToolError, View, ViewRequest,
 };
 use toolcrib_providers::model::{Model, ModelInfo};
 
@@ -169,7 +169,9 @@ impl Driver {
             (Driven::Paused(_), Err(error)) => return Err(DriveError::Store(error)),
             // What was done is done, and its answer is there: it is not thrown away because it cannot be kept.
             (Driven::Ended(_), Err(error)) => {
-                let text = format!("the run could not be stored, so nobody can go on with its conversation: {error}");
+                let text = format!(
+                    "the run could not be stored, so nobody can go on with its conversation: {error}"
+                );
                 self.tell(Event::Notice { text });
             }
             (_, Ok(())) => {}
@@ -216,12 +218,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(
-        driver: &'a Driver,
-        job: &'a Job,
-        control: &'a Control,
-        machine: &Machine,
-    ) -> Self {
+    fn new(driver: &'a Driver, job: &'a Job, control: &'a Control, machine: &Machine) -> Self {
         let calls = calls::Calls::of(&driver.events, 0, &[]);
         Self {
             driver,

@@ -67,7 +67,8 @@ impl Work<'_> {
             Waits::Answer(question) => {
                 let question = question.clone();
                 self.driver.tell(Event::Question { call: wait.call, question: question.clone() });
-                if let Some(said) = self.unless_stopped(self.driver.person.answer(&question)).await {
+                if let Some(said) = self.unless_stopped(self.driver.person.answer(&question)).await
+                {
                     machine.said(wait.call, &said);
                     self.driver.tell(Event::QuestionAnswered { call: wait.call, said });
                 }
@@ -124,7 +125,8 @@ impl Work<'_> {
                 machine.expired(wait.call, EXPIRED);
             }
             Err(error) => {
-                let why = format!("This call was not run: {error}. Call it again if it is still needed.");
+                let why =
+                    format!("This call was not run: {error}. Call it again if it is still needed.");
                 self.driver.tell(Event::Notice { text: format!("{}: {error}", request.tool) });
                 machine.undecidable(wait.call, &why);
             }

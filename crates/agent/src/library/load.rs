@@ -179,11 +179,7 @@ fn layered<T: Named>(
 
 /// Leaves out what a workspace that nobody vouched for would put in the place of something else: a person who names their own agent must
 /// not get somebody else's.
-fn without_replacements<T: Named>(
-    kind: &str,
-    all: Vec<T>,
-    problems: &mut Vec<Problem>,
-) -> Vec<T> {
+fn without_replacements<T: Named>(kind: &str, all: Vec<T>, problems: &mut Vec<Problem>) -> Vec<T> {
     let is_project = |one: &T| one.place().scope() == Some(Scope::Project);
     let taken: HashSet<String> =
         all.iter().filter(|one| !is_project(one)).map(|one| one.name().to_owned()).collect();

@@ -42,7 +42,8 @@ impl<P: Fn(&str) -> bool> Round<P> {
             _ => {}
         }
         // Only what may have changed the world counts by itself; what was read counts when it is new.
-        let changes = outcome.report.effect.is_some_and(|effect| effect > toolcrib_core::Effect::Read);
+        let changes =
+            outcome.report.effect.is_some_and(|effect| effect > toolcrib_core::Effect::Read);
         let succeeded = outcome.kind == OutcomeKind::Succeeded && !outcome.is_error();
         let name = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
         self.moved |= succeeded && (changes || (self.is_polling)(name));

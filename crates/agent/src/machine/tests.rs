@@ -1,7 +1,5 @@
 //! The machine by itself: table tests of the guards, and random lives of a run.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
 use proptest::prelude::*;
 use serde_json::json;
 use toolcrib_core::{
@@ -206,7 +204,10 @@ fn a_budget_that_refuses_a_call_ends_the_run_with_an_answer() {
     let mut machine = begin(15);
     says(&mut machine, "", &["t"], Stop::Calls);
     run(&mut machine, |_, call| {
-        outcome(call, Err(ToolError::new(ErrorType::BudgetExceeded, "The run has used its 5 calls.")))
+        outcome(
+            call,
+            Err(ToolError::new(ErrorType::BudgetExceeded, "The run has used its 5 calls.")),
+        )
     });
     let Next::CallModel(Ask::Last { end: End::Budget { .. } }) = machine.next() else {
         panic!("{:?}", machine.next())
@@ -275,7 +276,9 @@ fn a_pause_leaves_every_other_call_of_the_batch_with_its_result() {
     let deleted = Call { id: pending[1].call, ..Call::with_text("delete_file", "{}") };
     assert!(machine.decided(pending[1].call, ok(&deleted, "deleted")));
     assert_eq!(machine.next(), Next::CallModel(&Ask::Open));
-    let Message::User(last) = &**machine.history().last().unwrap() else { panic!("a user message") };
+    let Message::User(last) = &**machine.history().last().unwrap() else {
+        panic!("a user message")
+    };
     assert_eq!((last.text.as_str(), last.kind), ("[Answer to: Which?] b", UserKind::Answer));
     let Message::Model(model) = &*machine.history()[1] else { panic!("the model's message") };
     let wire = &model.answers()[1].as_ref().unwrap().wire;
@@ -353,7 +356,10 @@ fn calls_of_a_process_that_died_are_not_repeated_if_they_may_have_changed_someth
     let Message::Model(model) = &*machine.history()[1] else { panic!("the model's message") };
     let wires: Vec<&serde_json::Value> =
         model.answers().iter().map(|answer| &answer.as_ref().unwrap().wire).collect();
-    assert_eq!((&wires[0]["status"], &wires[1]["error_type"]), (&json!("not_run"), &json!("unknown_outcome")));
+    assert_eq!(
+        (&wires[0]["status"], &wires[1]["error_type"]),
+        (&json!("not_run"), &json!("unknown_outcome"))
+    );
     check(&machine);
 }
 

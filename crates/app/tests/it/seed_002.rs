@@ -400,7 +400,11 @@ fn budgets() -> Vec<Row> {
                 let parent = w.run(calls(1));
                 let child = w
                     .engine()
-                    .open_run(RunSpec { parent: Some(parent), limits: calls(9), ..RunSpec::default() })
+                    .open_run(RunSpec {
+                        parent: Some(parent),
+                        limits: calls(9),
+                        ..RunSpec::default()
+                    })
                     .unwrap();
                 let first = w.call_in(child, "get_current_time", json!({})).await;
                 let second = w.call_in(child, "list_dir", json!({})).await;

@@ -28,7 +28,10 @@ pub fn fingerprint(dir: &Path) -> u64 {
 
 /// The files that definitions name, known as long as a definition stays as it is: reading it is the dear part.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Commands(Arc<Mutex<HashMap<PathBuf, (State, Arc<[String]>)>>>);
+pub(super) struct Commands(Arc<Mutex<HashMap<PathBuf, Named>>>);
+
+/// The state of a definition, and the words of its command that may name a file.
+type Named = (State, Arc<[String]>);
 
 impl Commands {
     /// See [`fingerprint`].

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::near::nearest;
+use toolcrib_app::core::near::nearest;
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn numbered(name: &str, rest: Option<&str>, command: fn(Option<usize>) -> Comman
 
 fn unknown(name: &str, skills: &[String]) -> String {
     let known = COMMANDS.iter().map(|(known, ..)| *known).chain(skills.iter().map(String::as_str));
-    match nearest(name, known) {
+    match nearest(name, known).first() {
         Some(near) => format!("there is no command or skill /{name}, did you mean /{near}?"),
         None => format!("there is no command or skill /{name}; /help shows them"),
     }

@@ -47,7 +47,9 @@ fn store(error: toolcrib_app::core::StoreError) -> Failure {
 }
 
 fn unknown(id: RunId) -> Failure {
-    Failure::not_found(format!("there is no run {id}; `toolcrib resume --list` shows those that wait"))
+    Failure::not_found(format!(
+        "there is no run {id}; `toolcrib resume --list` shows those that wait"
+    ))
 }
 
 fn prepared(command: &Resume) -> Result<Prepared, Failure> {
@@ -109,7 +111,9 @@ fn is_one<'a>(
         None if meant.len() > 1 => {
             let each = meant.iter().map(|(call, what)| format!("\n  {call}  {}", waits_for(what)));
             let each: String = each.collect();
-            Err(Failure::usage(format!("several calls wait; say which is meant with --call:{each}")))
+            Err(Failure::usage(format!(
+                "several calls wait; say which is meant with --call:{each}"
+            )))
         }
         _ => Ok(()),
     }
@@ -161,14 +165,20 @@ async fn elsewhere(
             run.id
         )));
     }
-    let open: Vec<_> =
-        open.into_iter().filter(|request| prepared.call.is_none_or(|call| call == request.call)).collect();
-    let waits: Vec<_> =
-        open.iter().map(|request| (request.call, Waits::Approval(Box::new(request.clone())))).collect();
+    let open: Vec<_> = open
+        .into_iter()
+        .filter(|request| prepared.call.is_none_or(|call| call == request.call))
+        .collect();
+    let waits: Vec<_> = open
+        .iter()
+        .map(|request| (request.call, Waits::Approval(Box::new(request.clone()))))
+        .collect();
     is_one(prepared, waits.iter().map(|(call, what)| (*call, what)))?;
     let Some(decision) = &prepared.decision else {
-        let what: Vec<String> =
-            open.into_iter().map(|request| waits_for(&Waits::Approval(Box::new(request)))).collect();
+        let what: Vec<String> = open
+            .into_iter()
+            .map(|request| waits_for(&Waits::Approval(Box::new(request))))
+            .collect();
         return Err(Failure {
             code: 6,
             message: format!("{}; decide with --approve, --deny or --skip", what.join("; ")),
@@ -181,7 +191,10 @@ async fn elsewhere(
             decided_at: toolcrib_app::core::Clock::now_ms(&toolcrib_app::core::SystemClock),
         };
         match stores.approvals.decide(request.id, record).await.map_err(store)? {
-            Ok(()) => output::remark(&format!("decided about {}; its process goes on", request.tool), json),
+            Ok(()) => output::remark(
+                &format!("decided about {}; its process goes on", request.tool),
+                json,
+            ),
             Err(first) => output::remark(
                 &format!("{} was decided before by {}", request.tool, first.decided_by),
                 json,

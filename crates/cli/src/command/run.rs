@@ -16,7 +16,9 @@ use crate::{interrupt, terminal, world};
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
     let task = task(command.task.as_deref())?;
     world::block_on(async {
-        let session = session::open(&command.brain, &command.world, Opening::at_terminal(command.on_ask)).await?;
+        let session =
+            session::open(&command.brain, &command.world, Opening::at_terminal(command.on_ask))
+                .await?;
         session.warnings.iter().for_each(|warning| output::remark(warning, json));
         let conversation = match command.conversation {
             Some(id) => session::go_on_in(&session.stores, id).await?,
@@ -25,8 +27,11 @@ pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
         let printer = Printer::new(session.console.clone());
         let control = Control::new();
         interrupt::stops(&control);
-        let surfaces =
-            Surfaces { control, events: printer.sink(json), person: Arc::new(TerminalPerson(session.console.clone())) };
+        let surfaces = Surfaces {
+            control,
+            events: printer.sink(json),
+            person: Arc::new(TerminalPerson(session.console.clone())),
+        };
         let start = session.start(&task, conversation);
         let finished = session.runner.start(start, &surfaces).await.map_err(failure)?;
         report(&finished, &printer, json)
@@ -63,7 +68,9 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
                 output::note(&format!("toolcrib: {message}"));
             }
             Driven::Ended(End::Completed) => {}
-            Driven::Ended(end) => output::note(&format!("toolcrib: the run ended: {}", end.as_str())),
+            Driven::Ended(end) => {
+                output::note(&format!("toolcrib: the run ended: {}", end.as_str()))
+            }
             Driven::Paused(pending) => {
                 for wait in pending {
                     output::note(&format!("toolcrib: {}", waits_for(&wait.what)));

@@ -11,8 +11,7 @@ use crate::output::{self, Failure};
 use crate::world;
 
 pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
-    let world =
-        World { root: command.root.clone(), ..World::default() };
+    let world = World { root: command.root.clone(), ..World::default() };
     let toolcrib = world::block_on(world::build(&world))?;
     let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
     if command.list {

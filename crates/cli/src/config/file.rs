@@ -66,8 +66,6 @@ pub(crate) struct AgentSection {
 pub(crate) struct ModelFacts {
     /// Size of the window in tokens.
     pub(crate) window: Option<u64>,
-    /// Most tokens of one answer.
-    pub(crate) max_output: Option<u64>,
     /// What it costs.
     pub(crate) price: Option<FlatPrice>,
 }
@@ -86,7 +84,6 @@ pub(crate) struct FlatPrice {
 #[serde(deny_unknown_fields)]
 struct WrittenFacts {
     window: Option<u64>,
-    max_output: Option<u64>,
     #[serde(default, deserialize_with = "values::micro_usd")]
     input_price: Option<u64>,
     #[serde(default, deserialize_with = "values::micro_usd")]
@@ -97,13 +94,13 @@ impl TryFrom<WrittenFacts> for ModelFacts {
     type Error = &'static str;
 
     fn try_from(written: WrittenFacts) -> Result<Self, &'static str> {
-        let WrittenFacts { window, max_output, input_price, output_price } = written;
+        let WrittenFacts { window, input_price, output_price } = written;
         let price = match (input_price, output_price) {
             (None, None) => None,
             (Some(input), Some(output)) => Some(FlatPrice { input, output }),
             _ => return Err("`input_price` and `output_price` go together"),
         };
-        Ok(Self { window, max_output, price })
+        Ok(Self { window, price })
     }
 }
 

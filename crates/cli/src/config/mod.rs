@@ -11,7 +11,6 @@ mod env;
 mod file;
 mod key;
 mod named;
-pub(crate) mod near;
 mod on_ask;
 mod providers;
 mod read;

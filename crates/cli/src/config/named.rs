@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use toolcrib_app::core::near::nearest;
 use toolcrib_app::providers::live::ProviderKind;
 
 use crate::config::choose::ModelFlags;
 use crate::config::env::Env;
 use crate::config::file::Config;
 use crate::config::key;
-use crate::config::near::nearest;
 use crate::config::providers::{Entry, providers};
 use crate::output::Failure;
 
@@ -206,7 +206,7 @@ impl<'c> Names<'c> {
     fn near(&self, id: &str) -> Option<&str> {
         let kinds = ProviderKind::ALL.map(ProviderKind::as_str);
         let known = self.entries.iter().map(|entry| entry.id.as_str()).chain(kinds);
-        nearest(&id.to_lowercase(), known.chain(["scripted"]))
+        nearest(id, known.chain(["scripted"])).first().copied()
     }
 
     fn unknown(&self, layer: &Layer, id: &str) -> Failure {

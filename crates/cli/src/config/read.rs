@@ -6,10 +6,10 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
+use toolcrib_app::core::near::slips;
 
 use crate::config::Config;
 use crate::config::env::Env;
-use crate::config::near::nearest;
 use crate::output::Failure;
 
 /// Largest file, in bytes.
@@ -96,7 +96,7 @@ fn unknown_name(what: &str, names: &str) -> String {
     let mut quoted = names.split('`').skip(1).step_by(2);
     let wrong = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.collect();
-    match nearest(wrong, known.iter().copied()) {
+    match slips(wrong, known.iter().copied()).first() {
         Some(near) => format!("unknown {what} `{wrong}`, did you mean `{near}`?"),
         None => format!("unknown {what} `{wrong}`; known are {}", known.join(", ")),
     }

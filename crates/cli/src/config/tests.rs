@@ -77,7 +77,6 @@ key_env = "MY_KEY"
 
 [models."qwen3*"]
 window = 32768
-max_output = 4096
 input_price = "$0.10"
 output_price = 0
 
@@ -106,7 +105,7 @@ fn every_key_of_the_file_is_read() {
     assert_eq!(config.policy, Some(Preset::Auto));
     assert_eq!(config.agent.default.as_deref(), Some("general"));
     let facts = &config.models["qwen3*"];
-    assert_eq!((facts.window, facts.max_output), (Some(32768), Some(4096)));
+    assert_eq!(facts.window, Some(32768));
     let price = facts.price.unwrap();
     assert_eq!((price.input, price.output), (100_000, 0));
     let limits = &config.limits;

@@ -13,7 +13,10 @@ const LOOKED_AT: usize = 1_000;
 ///
 /// # Errors
 /// Exit code 4 for one that does not exist, 2 while a run works or waits in it: two runs would write over each other's messages.
-pub(crate) async fn go_on_in(stores: &Stores, id: ConversationId) -> Result<ConversationId, Failure> {
+pub(crate) async fn go_on_in(
+    stores: &Stores,
+    id: ConversationId,
+) -> Result<ConversationId, Failure> {
     let store = |error: StoreError| Failure::run(error.to_string());
     if stores.runs.conversation(id).await.map_err(store)?.is_none() {
         return Err(Failure::not_found(format!("there is no conversation {id}")));

@@ -14,9 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_app::agent::context::{CompactionRules, Money, Price, Prices, Rates, Windows};
-use toolcrib_app::agent::library::{
-    Agent, GENERAL_ASSISTANT, Mode, Place, Scope, instructions,
-};
+use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT, Mode, Place, Scope, instructions};
 use toolcrib_app::core::{Approver, Context, ConversationId};
 use toolcrib_app::providers::chat::UserMessage;
 use toolcrib_app::providers::model::Model;
@@ -33,8 +31,8 @@ use crate::world;
 
 pub(crate) use calls::{CallRow, Calls, duration, ended, failure_words};
 pub(crate) use conversation::go_on_in;
-pub(crate) use deciding::{Prepared, TerminalPerson};
 use deciding::HereOrElsewhere;
+pub(crate) use deciding::{Prepared, TerminalPerson};
 pub(crate) use setup::Setup;
 pub(crate) use show::Printer;
 pub(crate) use tally::Tally;
@@ -119,7 +117,7 @@ pub(crate) async fn open(
             (models::connect(models, &stores, &mut warnings).await?, stream)
         }
     };
-    let limits = limits(brain, &config)?;
+    let limits = limits(brain, &agent, &config)?;
     if limits.cost.is_some() {
         warnings.extend(unpriced(&runner, &models));
     }
@@ -149,7 +147,11 @@ impl Session {
             models: self.models.clone(),
             conversation,
             context: Context {
-                workspace: self.setup.workspace().map(|w| w.display().to_string()).unwrap_or_default(),
+                workspace: self
+                    .setup
+                    .workspace()
+                    .map(|w| w.display().to_string())
+                    .unwrap_or_default(),
                 channel: "chat".to_owned(),
                 ..Context::default()
             },
@@ -183,9 +185,10 @@ fn approver(
 
 /// Says of which models the price is not known, so that no budget of money holds for them.
 fn unpriced(runner: &Runner, models: &[Arc<dyn Model>]) -> Vec<String> {
-    let unknown = models.iter().map(|model| model.info()).filter(|info| {
-        !info.scripted && runner.price(&info.provider, &info.model).is_none()
-    });
+    let unknown = models
+        .iter()
+        .map(|model| model.info())
+        .filter(|info| !info.scripted && runner.price(&info.provider, &info.model).is_none());
     let words = unknown.map(|info| {
         format!(
             "no price is known for {}, so the budget of money does not hold for it; set input_price and output_price in [models.\"{}\"]",
@@ -247,12 +250,7 @@ fn agent(runner: &Runner, named: Option<&str>, config: &Config) -> Result<Agent,
 }
 
 /// The agent's preset. What the person said for this run wins; an agent of the workspace, which may be anybody's, can only be stricter.
-fn use_mode(
-    toolcrib: &Toolcrib,
-    agent: &Agent,
-    said: Option<Preset>,
-    warnings: &mut Vec<String>,
-) {
+fn use_mode(toolcrib: &Toolcrib, agent: &Agent, said: Option<Preset>, warnings: &mut Vec<String>) {
     let Some(mode) = agent.mode else { return };
     let wanted = match mode {
         Mode::Auto => Preset::Auto,
@@ -289,14 +287,18 @@ fn choose(brain: &Brain, agent: &Agent, config: &Config, env: &Env) -> Result<Ch
     config::choose(&flags, config, env)
 }
 
-fn limits(brain: &Brain, config: &Config) -> Result<RunnerLimits, Failure> {
-    let limits = &config.limits;
+/// What was said for this run; else what the agent's file says, which the runner knows; else what the configuration says for all agents.
+fn limits(brain: &Brain, agent: &Agent, config: &Config) -> Result<RunnerLimits, Failure> {
+    fn chosen<T, A>(said: Option<T>, agent: Option<A>, general: Option<T>) -> Option<T> {
+        said.or(general.filter(|_| agent.is_none()))
+    }
+    let (own, general) = (&agent.limits, &config.limits);
     let limits = RunnerLimits {
-        rounds: brain.max_rounds.or(limits.rounds.map(|rounds| rounds.0)),
-        calls: brain.max_calls.or(limits.calls),
-        tokens: brain.max_tokens.or(limits.tokens),
-        time: brain.max_time.or(limits.time),
-        cost: brain.max_cost.or(limits.cost).map(Money),
+        rounds: chosen(brain.max_rounds, own.rounds, general.rounds.map(|rounds| rounds.0)),
+        calls: chosen(brain.max_calls, own.calls, general.calls),
+        tokens: chosen(brain.max_tokens, own.tokens, general.tokens),
+        time: chosen(brain.max_time, own.time, general.time),
+        cost: chosen(brain.max_cost, own.cost, general.cost).map(Money),
     };
     limits.check().map_err(|error| Failure::usage(error.to_string()))
 }

@@ -38,10 +38,10 @@ impl Setup {
     /// The surroundings that these words say; paths are made absolute.
     pub(crate) fn new(brain: &Brain, world: &World) -> Result<Self, Failure> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let named: Vec<PathBuf> =
-            world.workspace.iter().chain(&world.root).map(absolute).collect();
+        let named: Vec<PathBuf> = world.workspace.iter().chain(&world.root).map(absolute).collect();
         let mut model = brain.model.clone();
-        if let Some(file) = brain.model.as_deref().and_then(|model| model.strip_prefix("scripted:")) {
+        if let Some(file) = brain.model.as_deref().and_then(|model| model.strip_prefix("scripted:"))
+        {
             model = Some(format!("scripted:{}", absolute(&PathBuf::from(file)).display()));
         }
         Ok(Self {

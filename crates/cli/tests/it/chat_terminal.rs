@@ -75,13 +75,10 @@ fn a_note_goes_to_the_model_and_other_arguments_are_run() {
     env.write("more.md", "x");
     env.write("third.md", "x");
     let turns = "
-  - calls:
-      - {tool: delete_file, args: {path: notes.md}}
-      - {tool: delete_file, args: {path: more.md}}
-  - expect:
-      results:
-        - {tool: delete_file, outcome: denied, contains: keep that one}
-        - {tool: delete_file, outcome: succeeded, contains: third.md}
+  - calls: [{tool: delete_file, args: {path: notes.md}}]
+  - expect: {results: [{tool: delete_file, outcome: denied, contains: keep that one}]}
+    calls: [{tool: delete_file, args: {path: more.md}}]
+  - expect: {results: [{tool: delete_file, outcome: succeeded, contains: third.md}]}
     say: As you like.
 ";
     let mut terminal = chat(&env, turns, &[]);
@@ -131,7 +128,9 @@ fn ctrl_c_stops_the_turn_and_the_next_one_is_answered() {
     let env = TestEnv::new();
     let turns = "
   - {delay_ms: 3000, say: Here I am.}
+  - say: Here I am.
 ";
+    // The first turn of the script is used up only if the model was asked already when the keys came.
     let mut terminal = chat(&env, turns, &[]);
     terminal.types("think\r");
     terminal.sees("Thinking…");

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{Entry, ErrorType, Exclusion, Status};
+use toolcrib_core::{Entry, ErrorType, Exclusion, Status, near};
 
 use crate::flight::{InFlight, Passed, Step, fail};
-use crate::near;
 
 /// Characters of a wrong name that are repeated to the model.
 const SHOWN: usize = 100;

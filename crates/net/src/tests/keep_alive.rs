@@ -285,23 +285,3 @@ async fn silence_ends_a_stream_and_its_pieces_do_not() {
     assert_eq!(seen, 6);
     assert!(matches!(error, HttpError::Idle { phase: Phase::Body, .. }), "{error}");
 }
-
-/// The figures of the documentation: `cargo test -p toolcrib-net --release keep_alive -- --ignored --nocapture`.
-#[tokio::test]
-#[ignore = "a measurement"]
-async fn time_of_a_small_post() {
-    let server = server(|_, _| Some(stay("hi"))).await;
-    let kept = client(&server);
-    let policy = AddressPolicy::allowing([server.addr.to_string()]).expect("policy");
-    let fresh = HttpClient::new(policy);
-    for (name, client) in [("fresh", &fresh), ("kept", &kept), ("fresh", &fresh), ("kept", &kept)] {
-        let mut times = Vec::new();
-        for _ in 0..2000 {
-            let start = Instant::now();
-            assert_eq!(body(client, &server).await, "hi");
-            times.push(start.elapsed());
-        }
-        times.sort_unstable();
-        println!("{name}: median {:?}, p95 {:?}", times[1000], times[1900]);
-    }
-}

@@ -8,8 +8,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_saphyr::{Error, Spanned};
 
+use toolcrib_core::near::slips;
+
 use crate::scripted::error::ScriptError;
-use crate::scripted::near::nearest;
 use crate::scripted::turn::ScriptTurn;
 
 /// The version of the form that this build reads.
@@ -94,7 +95,7 @@ fn message(error: &Error) -> String {
 }
 
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    match nearest(name, known) {
+    match slips(name, known.iter().copied()).first() {
         Some(near) => format!("unknown {what} `{name}`, did you mean `{near}`?"),
         None => format!("unknown {what} `{name}`; known are {}", known.join(", ")),
     }

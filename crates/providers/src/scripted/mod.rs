@@ -27,7 +27,6 @@ mod error;
 mod expect;
 mod file;
 mod model;
-mod near;
 mod play;
 mod turn;
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Found;
-use super::edges_table::{ALLOWED, FOR_TESTS, MEASURES, OWNED};
+use super::edges_table::{ALLOWED, FOR_TESTS, IN_TESTS, MEASURES, OWNED};
 
 /// Judges what `cargo metadata --no-deps` says.
 pub(super) fn check(metadata: &str) -> Result<Found> {
@@ -53,7 +53,8 @@ fn judge(from: &str, dependency: &Value, folders: &BTreeMap<&str, &str>) -> Opti
 
 fn may_use(from: &str, to: &str, for_tests: bool) -> bool {
     let allowed = ALLOWED.iter().find(|(name, _)| *name == from).map_or(&[][..], |(_, to)| to);
-    allowed.contains(&to) || (for_tests && to == FOR_TESTS)
+    let in_tests = || to == FOR_TESTS || IN_TESTS.iter().any(|(a, b, _)| (*a, *b) == (from, to));
+    allowed.contains(&to) || (for_tests && in_tests())
 }
 
 fn owned(from: &str, library: &str, for_tests: bool) -> Option<String> {
@@ -136,6 +137,8 @@ mod tests {
             ("core", "testkit", None, false),
             ("core", "engine", None, false),
             ("core", "engine", Some("dev"), false),
+            ("agent", "engine", Some("dev"), true),
+            ("agent", "engine", None, false),
             ("builtins", "engine", None, false),
             ("builtins", "engine", Some("build"), false),
             ("cli", "engine", None, false),

@@ -41,6 +41,10 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
 /// The crate that everybody may use in tests, and nobody otherwise.
 pub(super) const FOR_TESTS: &str = "testkit";
 
+/// What one crate may use of another in its tests alone, and why.
+pub(super) const IN_TESTS: &[(&str, &str, &str)] =
+    &[("agent", "engine", "the loop is tested against the real door, not against a copy of it")];
+
 /// The crate that measures all others, so it may use all of them.
 pub(super) const MEASURES: &str = "bench";
 

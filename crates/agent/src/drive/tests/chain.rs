@@ -228,8 +228,10 @@ async fn a_model_without_tools_gets_them_in_words_once() {
         .map(|request| request.tools.as_ref().unwrap().value.is_string())
         .collect();
     assert_eq!(kinds, [false, true, true]);
-    let notices =
-        ran.events.iter().filter(|event| matches!(event, Event::Notice { text } if text.contains("takes no tools")));
+    let notices = ran
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::Notice { text } if text.contains("takes no tools")));
     assert_eq!(notices.count(), 1);
     // One that refuses them in words too is given up.
     let twice = [fails(FailureKind::NoTools), fails(FailureKind::NoTools)];

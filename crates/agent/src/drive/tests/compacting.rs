@@ -1,6 +1,6 @@
 //! Compaction: a summary in a call of its own, the newest exchanges word for word, the originals kept.
 
-use toolcrib_core::{ConversationStore as _, CallId};
+use toolcrib_core::{CallId, ConversationStore as _};
 use toolcrib_providers::chat::ModelMessage;
 use toolcrib_providers::model::FailureKind;
 use toolcrib_providers::scripted::is_summary_request;
@@ -14,7 +14,8 @@ pub(super) fn exchanges(count: usize, chars: usize) -> Vec<Arc<Message>> {
     for n in 0..count {
         history.push(Arc::new(Message::User(typed(&format!("question {n}")))));
         let call = json!({"id": format!("c{n}"), "type": "function", "function": {"name": "look", "arguments": "{}"}});
-        let mut message = answer(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        let mut message =
+            answer(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
         let result = CallAnswer {
             wire: json!({"status": "success", "result": "x".repeat(chars)}),
             is_error: false,
@@ -98,8 +99,7 @@ async fn the_next_summary_takes_in_the_one_before() {
     let scene = scene(turns, 1_500, Vec::new()).await;
     let conversation = ConversationId::fresh();
     scene.store.put_conversation(untitled(conversation)).await.unwrap();
-    let mut machine =
-        Machine::begin(RunId::fresh(), conversation, history, typed("go"), Some(15));
+    let mut machine = Machine::begin(RunId::fresh(), conversation, history, typed("go"), Some(15));
     machine.summarised(before.machine.state().summary.clone());
     let ran = scene.drive(machine, &scene.job()).await;
     let asked = scene.model().texts(0);

@@ -29,8 +29,14 @@ async fn a_run_with_parallel_calls_an_approval_a_denial_and_an_error() {
     let (look, delete) = (echo("look"), Arc::new(risky("delete")));
     let broken = Arc::new(ScriptedTool::new("broken").fails(ToolError::execution("it broke")));
     let approver = ScriptedApprover::new([
-        Asked::Decided { decision: Decision::Approve { scope: GrantScope::Once }, by: "ann".into() },
-        Asked::Decided { decision: Decision::Deny { note: Some("not that".into()) }, by: "ann".into() },
+        Asked::Decided {
+            decision: Decision::Approve { scope: GrantScope::Once },
+            by: "ann".into(),
+        },
+        Asked::Decided {
+            decision: Decision::Deny { note: Some("not that".into()) },
+            by: "ann".into(),
+        },
     ]);
     let first = say("Let me see.")
         .think("Hm.")
@@ -45,13 +51,17 @@ async fn a_run_with_parallel_calls_an_approval_a_denial_and_an_error() {
     assert_eq!((told(1, 0), told(2, 0)), ("iqro".into(), "iqro".into()));
     let end = |round, index| states(&ran, round, index).pop().unwrap();
     assert!(matches!(end(0, 0), ToolState::OutputAvailable { .. }));
-    assert!(matches!(end(0, 1), ToolState::OutputError { output, .. } if output["message"] == "it broke"));
+    assert!(
+        matches!(end(0, 1), ToolState::OutputError { output, .. } if output["message"] == "it broke")
+    );
     assert!(matches!(end(1, 0), ToolState::OutputAvailable { .. }));
     assert!(matches!(end(2, 0), ToolState::OutputDenied { output, .. }
         if output["message"].as_str().unwrap().contains("not that")));
     // In their order: what comes before what.
     let names: Vec<String> = ran.events.iter().map(name).collect();
-    let at = |name: &str| names.iter().position(|n| n == name).unwrap_or_else(|| panic!("{name}: {names:?}"));
+    let at = |name: &str| {
+        names.iter().position(|n| n == name).unwrap_or_else(|| panic!("{name}: {names:?}"))
+    };
     let order = [
         "run-start",
         "request",

@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use toolcrib_core::{
-    ApprovalRequest, ApprovalStore, BoxFuture, CallId, Decision, DecisionRecord,
-    GrantScope, StoreError, StoredMessage, StoredRun, ToolError,
+    ApprovalRequest, ApprovalStore, BoxFuture, CallId, Decision, DecisionRecord, GrantScope,
+    StoreError, StoredMessage, StoredRun, ToolError,
 };
 use toolcrib_engine::store::MemoryApprovals;
 use toolcrib_providers::model::{ModelInfo, ModelRequest};
 use toolcrib_providers::quirks::{Dialect, Server};
 use toolcrib_providers::request::write;
 
-use super::pausing::Later;
 use super::super::restore;
+use super::pausing::Later;
 use super::*;
 use crate::context::on_the_wire;
 use crate::machine::{Pending, Phase, Question, Said, State, Waits};
@@ -125,7 +125,8 @@ type Round = (bool, Vec<u8>);
 fn turns(rounds: &[Round]) -> Vec<ScriptTurn> {
     let n = AtomicUsize::new(0);
     let turn = |(says, calls): &Round| {
-        let first = ScriptTurn { say: says.then(|| "Let me see.".to_owned()), ..Default::default() };
+        let first =
+            ScriptTurn { say: says.then(|| "Let me see.".to_owned()), ..Default::default() };
         let turn = calls.iter().fold(first, |turn, kind| {
             let n = n.fetch_add(1, Ordering::Relaxed);
             let args = json!({"n": n});
@@ -170,8 +171,7 @@ impl Setting {
         let store = Arc::new(Steps::default());
         let driver = Driver { store: Arc::clone(&store) as _, ..scene.driver() };
         let (run, conversation) = (RunId::fresh(), ConversationId::fresh());
-        let mut machine =
-            Machine::begin(run, conversation, Vec::new(), typed("go"), scene.rounds);
+        let mut machine = Machine::begin(run, conversation, Vec::new(), typed("go"), scene.rounds);
         driver.drive(&mut machine, &scene.job(), &scene.control).await.unwrap();
         let steps = store.steps.lock().unwrap().clone();
         let used = &steps.last().unwrap().0.state["used"];
@@ -301,13 +301,8 @@ async fn a_message_is_written_when_it_is_new_and_when_its_calls_are_answered() {
     let scene = Scene::new([call("look", 1), call("look", 2), say("done")], &[&echo("look")]).await;
     let store = Arc::new(Steps::default());
     let driver = Driver { store: Arc::clone(&store) as _, ..scene.driver() };
-    let mut machine = Machine::begin(
-        RunId::fresh(),
-        ConversationId::fresh(),
-        Vec::new(),
-        typed("go"),
-        Some(3),
-    );
+    let mut machine =
+        Machine::begin(RunId::fresh(), ConversationId::fresh(), Vec::new(), typed("go"), Some(3));
     driver.drive(&mut machine, &scene.job(), &scene.control).await.unwrap();
     assert_eq!(*store.written.lock().unwrap(), [0, 1, 1, 2, 2, 3]);
     assert_eq!(store.messages.lock().unwrap().len(), machine.history().len());
@@ -320,13 +315,8 @@ async fn a_message_is_written_when_it_is_new_and_when_its_calls_are_answered() {
 /// The state is the whole of what another process needs: nothing of it is left out when it is stored.
 #[test]
 fn the_state_survives_its_json() {
-    let machine = Machine::begin(
-        RunId::fresh(),
-        ConversationId::fresh(),
-        Vec::new(),
-        typed("go"),
-        Some(3),
-    );
+    let machine =
+        Machine::begin(RunId::fresh(), ConversationId::fresh(), Vec::new(), typed("go"), Some(3));
     let text = serde_json::to_string(machine.state()).unwrap();
     assert_eq!(&serde_json::from_str::<State>(&text).unwrap(), machine.state());
 }

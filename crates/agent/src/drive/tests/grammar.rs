@@ -74,9 +74,10 @@ fn check_call(call: CallId, states: &[&ToolState], resumed: bool, machine: &Mach
 
 /// Every call of a message that the run wrote was told of.
 fn check_all_told(calls: &BTreeMap<CallId, Vec<&ToolState>>, machine: &Machine) {
-    let begins = machine.history().iter().rposition(|message| {
-        matches!(&**message, Message::User(message) if message.text == "go")
-    });
+    let begins = machine
+        .history()
+        .iter()
+        .rposition(|message| matches!(&**message, Message::User(message) if message.text == "go"));
     for message in machine.history().iter().skip(begins.unwrap_or(0)) {
         let Message::Model(message) = &**message else { continue };
         for answer in message.answers().iter().flatten() {

@@ -99,7 +99,8 @@ async fn the_third_turn_of_a_cycle_is_not_run() {
 async fn every_call_of_a_repeated_batch_is_refused() {
     let (look, list) = (counter("look"), counter("list"));
     let batch = || call("look", 1).and_call("list", json!({"n": 2}));
-    let scene = Scene::new([batch(), batch(), batch(), say("the best I have")], &[&look, &list]).await;
+    let scene =
+        Scene::new([batch(), batch(), batch(), say("the best I have")], &[&look, &list]).await;
     let ran = scene.run().await;
     assert_eq!((look.runs(), list.runs()), (2, 2));
     for answer in ran.answers(2) {
@@ -198,13 +199,8 @@ async fn tokens_of_a_summary_are_paid_for() {
 
 #[tokio::test]
 async fn a_budget_of_time() {
-    let slow = ScriptedTool::new("slow").does(|_, _| {
-        Box::pin(async {
-            tokio::time::sleep(Duration::from_millis(3)).await;
-            Ok(ToolOutput::text("at last"))
-        })
-    });
-    // Not tried again by itself.
+    // With its effect it is not tried again by itself.
+    let slow = ScriptedTool::new("slow").hangs();
     let slow = Arc::new(slow.spec(|spec| spec.effect = Effect::SideEffect));
     let turns = [call("slow", 0), call("slow", 1), say("the best I have")];
     let mut scene = Scene::new(turns, &[&slow]).await;

@@ -1,6 +1,5 @@
 //! The driver with scripted models and a real engine: what a run does, and what is told of it. Every run of these tests is held against
 //! the grammar of events.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod chain;
 mod compacting;
@@ -19,8 +18,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Approver, Checkpoints, Context, Conversation, ConversationId, ConversationStore as _,
-    Effect, Entry, Risk, RunId, RunLimits, RunUsage, SystemClock, ToolOutput, ViewRequest,
+    Approver, Checkpoints, Context, Conversation, ConversationId, ConversationStore as _, Effect,
+    Entry, Risk, RunId, RunLimits, RunUsage, SystemClock, ToolOutput, ViewRequest,
 };
 use toolcrib_engine::store::MemoryRuns;
 use toolcrib_engine::{Engine, EngineBuilder};
@@ -223,16 +222,17 @@ fn untitled(id: ConversationId) -> Conversation {
 
 /// A tool that answers with its arguments.
 fn echo(name: &str) -> Arc<ScriptedTool> {
-    Arc::new(ScriptedTool::new(name).does(|_, args| {
-        Box::pin(std::future::ready(Ok(ToolOutput::text(format!("got {args}")))))
-    }))
+    Arc::new(
+        ScriptedTool::new(name).does(|_, args| {
+            Box::pin(std::future::ready(Ok(ToolOutput::text(format!("got {args}")))))
+        }),
+    )
 }
 
 /// The same, of high risk.
 fn risky(name: &str) -> ScriptedTool {
-    let tool = ScriptedTool::new(name).does(|_, args| {
-        Box::pin(std::future::ready(Ok(ToolOutput::text(format!("did {args}")))))
-    });
+    let tool = ScriptedTool::new(name)
+        .does(|_, args| Box::pin(std::future::ready(Ok(ToolOutput::text(format!("did {args}"))))));
     tool.spec(|spec| {
         spec.risk = Risk::High;
         spec.effect = Effect::Destructive;

@@ -28,18 +28,12 @@ impl TestModel {
     }
 
     /// Under the name of another model.
-    pub(super) fn named(
-        name: &str,
-        turns: impl IntoIterator<Item = ScriptTurn>,
-    ) -> Arc<Self> {
+    pub(super) fn named(name: &str, turns: impl IntoIterator<Item = ScriptTurn>) -> Arc<Self> {
         Arc::new(Self::make(name, turns).called(name))
     }
 
     /// One that runs on this device.
-    pub(super) fn on_device(
-        name: &str,
-        turns: impl IntoIterator<Item = ScriptTurn>,
-    ) -> Arc<Self> {
+    pub(super) fn on_device(name: &str, turns: impl IntoIterator<Item = ScriptTurn>) -> Arc<Self> {
         let mut model = Self::make(name, turns).called(name);
         model.info.on_device = true;
         Arc::new(model)

@@ -46,7 +46,10 @@ impl Person for Decides {
 /// One batch with a question, a risky call and an ordinary one, then an answer.
 fn script() -> Vec<ScriptTurn> {
     let batch = call("look", 1)
-        .and_call("ask_user", json!({"question": "Which?", "context": "two fit", "options": ["a", "b"]}))
+        .and_call(
+            "ask_user",
+            json!({"question": "Which?", "context": "two fit", "options": ["a", "b"]}),
+        )
         .and_call("delete", json!({"n": 2}));
     vec![batch.used(10, 5), say("done").used(20, 5)]
 }
@@ -61,8 +64,7 @@ struct Halves {
 async fn first(delete: &Arc<ScriptedTool>) -> Halves {
     let (store, approvals): (Arc<MemoryRuns>, Arc<dyn ApprovalStore>) =
         (Arc::default(), Arc::new(MemoryApprovals::default()));
-    let engine =
-        Engine::builder().approver(Arc::new(Later)).approvals(Arc::clone(&approvals));
+    let engine = Engine::builder().approver(Arc::new(Later)).approvals(Arc::clone(&approvals));
     let mut scene = Scene::over(engine, script(), &[&echo("look"), delete]).await;
     scene.store = Arc::clone(&store);
     let first = scene.run().await;

@@ -73,7 +73,10 @@ async fn what_is_written_before_a_budget_ends_the_run_is_kept_in_the_conversatio
     scene.limits.tokens = Some(1_000);
     at(&mut scene, "see.");
     let ran = scene.run().await;
-    assert_eq!((ran.end(), ran.said(UserKind::Queued)), ("budget_exceeded", vec!["and in French?"]));
+    assert_eq!(
+        (ran.end(), ran.said(UserKind::Queued)),
+        ("budget_exceeded", vec!["and in French?"])
+    );
 }
 
 #[tokio::test]

@@ -124,11 +124,18 @@ async fn while_a_question_waits() {
     scene.person = Arc::clone(&person) as Arc<dyn Person>;
     let ran = stopped(&scene, &person.0).await;
     let answers = ran.answers(0);
-    assert_eq!((&answers[0]["error_type"], &answers[1]["status"]), (&json!("cancelled"), &json!("success")));
-    let asked: Vec<_> = ran.events.iter().filter_map(|event| match event {
-        Event::Question { call, .. } => Some(*call),
-        _ => None,
-    }).collect();
+    assert_eq!(
+        (&answers[0]["error_type"], &answers[1]["status"]),
+        (&json!("cancelled"), &json!("success"))
+    );
+    let asked: Vec<_> = ran
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Question { call, .. } => Some(*call),
+            _ => None,
+        })
+        .collect();
     assert_eq!(asked, [ran.slots(0)[0].as_ref().unwrap().call], "the answer is that of the call");
 }
 
@@ -136,8 +143,7 @@ async fn while_a_question_waits() {
 async fn while_an_approval_waits() {
     let begun = Arc::new(Notify::new());
     let delete = Arc::new(risky("delete"));
-    let scene =
-        Scene::asking(ThinksToo(Arc::clone(&begun)), [call("delete", 1)], &[&delete]).await;
+    let scene = Scene::asking(ThinksToo(Arc::clone(&begun)), [call("delete", 1)], &[&delete]).await;
     let ran = stopped(&scene, &begun).await;
     assert_eq!((delete.runs(), &ran.answers(0)[0]["error_type"]), (0, &json!("cancelled")));
     assert_eq!(scene.engine.approvals().pending().await.unwrap(), []);

@@ -23,7 +23,10 @@ async fn an_alias_is_no_way_around_the_set() {
     let mut scene = Scene::new([call("rm", 1), say("done")], &[&look, &delete]).await;
     scene.view.agent = Some(vec!["look".to_owned()]);
     let ran = scene.run().await;
-    assert_eq!((delete.runs(), &ran.answers(0)[0]["error_type"]), (0, &json!("tool_not_available")));
+    assert_eq!(
+        (delete.runs(), &ran.answers(0)[0]["error_type"]),
+        (0, &json!("tool_not_available"))
+    );
 }
 
 #[tokio::test]
@@ -46,7 +49,9 @@ async fn the_prompt_and_the_declarations_follow_the_registry_between_rounds() {
     let (engine, source) = (scene.engine.clone(), source_of("late", &[&more]));
     scene.looks = Arc::new(move |event| {
         if matches!(event, Event::Tool(tool) if tool.tool == "look" && tool.report.is_some()) {
-            futures_util::FutureExt::now_or_never(engine.catalog().attach(&source)).unwrap().unwrap();
+            futures_util::FutureExt::now_or_never(engine.catalog().attach(&source))
+                .unwrap()
+                .unwrap();
         }
     });
     let ran = scene.run().await;

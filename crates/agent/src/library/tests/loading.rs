@@ -58,7 +58,9 @@ fn the_project_comes_before_the_user_and_the_user_before_the_built_in() {
     assert_eq!(library.agent("c").unwrap().prompt, "project c");
     assert_eq!(
         problems(&library, root),
-        ["project/b.md: agent \"b\" is there already, and this workspace is not trusted: it is not used in its place"]
+        [
+            "project/b.md: agent \"b\" is there already, and this workspace is not trusted: it is not used in its place"
+        ]
     );
 }
 
@@ -84,11 +86,8 @@ fn broken_agents_are_problems_and_not_half_loaded() {
     fs::write(root.join("p/latin.toml"), b"prompt = '\xe9'").unwrap();
     put(root, "p/big.toml", &format!("prompt = '{}'", "x".repeat(256 * 1024)));
     put(root, "u/twice.toml", "prompt = 'of the user'");
-    let mut folders = Folders {
-        trusted: true,
-        agents: folder(Scope::Project, root, "p"),
-        ..Folders::default()
-    };
+    let mut folders =
+        Folders { trusted: true, agents: folder(Scope::Project, root, "p"), ..Folders::default() };
     folders.agents.extend(folder(Scope::User, root, "u"));
     let library = load(&folders);
     let agents: Vec<_> = library.agents.iter().map(|agent| agent.name.as_str()).collect();

@@ -81,7 +81,8 @@ impl Home {
         settings.database = Some(self.at("state/toolcrib.db"));
         settings.tool_folders = vec![ToolFolder::new("mine", self.at("tools"))];
         settings.engine.approval_timeout = None;
-        let toolcrib = Toolcrib::builder(settings).approver(approver).for_agents().build().await.unwrap();
+        let toolcrib =
+            Toolcrib::builder(settings).approver(approver).for_agents().build().await.unwrap();
         let folder = |name: &str| vec![Folder { scope: Scope::User, path: self.at(name) }];
         let settings = RunnerSettings {
             folders: Folders {

@@ -115,9 +115,7 @@ async fn of_two_that_take_it_up_at_once_one_wins() {
 async fn an_approval_is_not_valid_for_a_tool_that_changed_since() {
     let home = Home::new();
     home.tool("letter", RISKY, "echo sent >sent");
-    let script = || {
-        Watched::new([ScriptTurn::call("letter", json!({})), ScriptTurn::say("done")])
-    };
+    let script = || Watched::new([ScriptTurn::call("letter", json!({})), ScriptTurn::say("done")]);
     let finished = home.open().await.run(&script()).await;
     assert_eq!(ended(&finished), "paused");
     home.tool("letter", &RISKY.replace("a letter", "money"), "echo paid >sent");
@@ -135,7 +133,8 @@ async fn a_run_that_waits_is_over_when_its_conversation_goes_on() {
     first.conversation = finished.conversation;
     let go_on = Watched::new([ScriptTurn::say("never mind")]);
     // The other model is another one to the conversation.
-    let start = Start { models: vec![Arc::new(Renamed(go_on))], ..first.start(&script(), "leave it") };
+    let start =
+        Start { models: vec![Arc::new(Renamed(go_on))], ..first.start(&script(), "leave it") };
     let went_on = first.runner.start(start, &first.surfaces(NobodyAnswers)).await.unwrap();
     assert_eq!((ended(&went_on), went_on.text.as_str()), ("completed", "never mind"));
     let second = home.open().await;
@@ -184,8 +183,8 @@ async fn a_run_that_waits_right_here_goes_on_when_another_process_decides() {
         ScriptTurn::say("done"),
     ]);
     let elsewhere = home.open().await;
-    let waiting =
-        home.open_asking(Arc::new(WaitForDecision::new(Arc::clone(elsewhere.toolcrib.approvals()))));
+    let waiting = home
+        .open_asking(Arc::new(WaitForDecision::new(Arc::clone(elsewhere.toolcrib.approvals()))));
     let process = waiting.await;
     let decide = async {
         let approvals = elsewhere.toolcrib.approvals();

@@ -31,9 +31,9 @@ async fn a_stopped_run_takes_its_processes_with_it() {
     let home = Home::new();
     home.tool("stays", SAFE, "(sleep 600) & echo $! >child; echo $$ >leader; sleep 600");
     let process = home.open().await;
-    let model = Watched::new([
-        ScriptTurn::say("I wait.").and_call("stays", json!({})).and_call("get_current_time", json!({})),
-    ]);
+    let model = Watched::new([ScriptTurn::say("I wait.")
+        .and_call("stays", json!({}))
+        .and_call("get_current_time", json!({}))]);
     let stop = async {
         until("it runs", || pid(&home.at("tools/stays/leader")).is_some()).await;
         process.control.stop();

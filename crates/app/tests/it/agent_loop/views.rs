@@ -93,7 +93,11 @@ async fn a_skill_that_changed_limits_as_it_is_now_when_it_is_loaded_again() {
         format!("---\nname: narrow\ndescription: Narrows.\nallowed_tools: [{tools}]\n---\nGo.")
     };
     home.file("skills/narrow/SKILL.md", &skill("read_file, write_file, changes"));
-    let script = format!("cat >\"{}\" <<'X'\n{}\nX", home.at("skills/narrow/SKILL.md").display(), skill("read_file"));
+    let script = format!(
+        "cat >\"{}\" <<'X'\n{}\nX",
+        home.at("skills/narrow/SKILL.md").display(),
+        skill("read_file")
+    );
     home.tool("changes", SAFE, &script);
     let process = home.open().await;
     let load = || ScriptTurn::call("load_skill", json!({"name": "narrow"}));
@@ -145,6 +149,8 @@ async fn tools_of_a_folder_come_and_go_between_rounds() {
     assert_eq!(answers[1]["result"], "it works");
     assert_eq!(answers[3]["error_type"], "tool_not_found");
     let events = process.events.lock().unwrap();
-    let told = events.iter().any(|event| matches!(event, Event::Notice { text } if text.starts_with("tool wrong:")));
+    let told = events
+        .iter()
+        .any(|event| matches!(event, Event::Notice { text } if text.starts_with("tool wrong:")));
     assert!(told, "a broken one is told of");
 }

@@ -31,7 +31,8 @@ async fn an_answer_that_did_not_come_whole_is_asked_for_again() {
 async fn a_whole_answer_that_ends_early_is_asked_for_again() {
     let whole = r#"{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
     for cut in [1, 12, whole.len() - 1] {
-        let server = Server::start([Answer::new(200, &whole[..cut]), Answer::new(200, whole)]).await;
+        let server =
+            Server::start([Answer::new(200, &whole[..cut]), Answer::new(200, whole)]).await;
         let (model, _) = chat(&server);
         let reply = ask(&model, false).await.0.unwrap_or_else(|error| panic!("{cut}: {error}"));
         assert_eq!((reply.attempts, reply.turn.text.as_str()), (2, "hello"), "{cut}");
