@@ -66,7 +66,10 @@ fn send_on(server: Server, turn: &Turn) {
     let request = ModelRequest {
         system: String::new(),
         messages: vec![
-            Arc::new(Message::User(UserMessage { text: "hi".to_owned(), ..UserMessage::default() })),
+            Arc::new(Message::User(UserMessage {
+                text: "hi".to_owned(),
+                ..UserMessage::default()
+            })),
             Arc::new(Message::Model(Box::new(message))),
         ],
         tools: None,

@@ -141,7 +141,7 @@ fn another_workspace_brings_its_tools_and_skills_and_the_old_ones_are_gone() {
 ";
     let input = "hi\n/notes x\n/workspace nowhere\n/workspace inner\n/notes where are we?\n";
     let ended = env.feed(&["chat", "--model", &model(&env, turns)], input).code(0);
-    assert!(ended.stdout.contains("/work/inner\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("/inner\n"), "{}", ended.stdout);
     assert!(ended.stdout.ends_with("Moved.\n"), "{}", ended.stdout);
     ended.says(&["there is no command or skill /notes", "nowhere", "skill notes is active"]);
 }

@@ -32,7 +32,7 @@ standard output, each with its `type`. The order is that of the events; new memb
 
 A run begins with `run-start` and ends with `run-end`, or with `run-paused` where it waits for a person; `toolcrib resume` then begins with a
 `run-start` of its own (`resumed: true`). What goes wrong before a run begins is one object on standard error: `{\"error\": …,
-\"exit_code\": …}`.
+\"exit_code\": …}`. What a command of `toolcrib chat` says is a line `{\"type\": \"command\", \"line\": …, \"text\": …}`.
 
 The states of a call in `tool` events are those that common chat front ends share: `input-streaming`, `input-available`,
 `approval-requested`, `approval-responded`, `output-available`, `output-error`, `output-denied`. Before `input-available` a call has no id; its
