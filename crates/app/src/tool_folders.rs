@@ -1,7 +1,8 @@
 //! Folders of tools, loaded again when they change.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use toolcrib_agent::drive::Refresh;
@@ -16,13 +17,34 @@ pub(crate) struct ToolFolders {
     sources: Vec<FolderSource>,
     /// What each looked like when it was loaded last. Held while they load, so that an older look never replaces a newer one.
     seen: Mutex<HashMap<String, u64>>,
+    /// When they were loaded first; taken by the first look after that.
+    loaded: std::sync::Mutex<Option<Instant>>,
 }
+
+/// A run that begins right after its folders were loaded does not look at them again: with a thousand tools that is most of its start.
+const FRESH: Duration = Duration::from_secs(1);
 
 impl ToolFolders {
     /// The folders of these settings, with the values that are configured for their tools.
     pub(crate) fn new(settings: &Settings) -> Self {
         let sources = settings.tool_folders.iter().map(|folder| source(folder, settings));
-        Self { sources: sources.collect(), seen: Mutex::default() }
+        Self { sources: sources.collect(), ..Self::default() }
+    }
+
+    /// Loads all of them for the first time.
+    ///
+    /// # Errors
+    /// See [`load`](Self::load).
+    pub(crate) async fn load_first(&self, catalog: &dyn Catalog) -> Result<(), ToolError> {
+        self.load(catalog).await?;
+        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Whether they were loaded just now; asked twice, they were not.
+    fn are_fresh(&self) -> bool {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).take();
+        loaded.is_some_and(|loaded| loaded.elapsed() < FRESH)
     }
 
     /// Loads those that changed since the last time; calls in flight finish on the tools they began with. Whether any did.
@@ -80,6 +102,9 @@ pub(crate) struct Reload {
 impl Refresh for Reload {
     fn refresh(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async {
+            if self.folders.are_fresh() {
+                return Vec::new();
+            }
             match self.folders.load(&*self.catalog).await {
                 Ok(false) => Vec::new(),
                 Ok(true) => broken(&self.folders, &*self.catalog),

@@ -241,7 +241,7 @@ impl Builder {
         }
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
-        folders.load(engine.catalog()).await.map_err(SetupError::Source)?;
+        folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
         Ok(Toolcrib {
             engine,
             workspace,

@@ -64,6 +64,10 @@ fn shown(program: &str) -> &str {
 }
 
 fn default(folder: &Path) -> Result<String, Fault> {
+    // The usual case, without listing the folder.
+    if folder.join(DEFAULT).is_file() {
+        return Ok(DEFAULT.to_owned());
+    }
     let missing = || {
         Fault::new(
             "there is no command: add command = [\"./program\"], or an executable file named \"run\"",
@@ -73,15 +77,11 @@ fn default(folder: &Path) -> Result<String, Fault> {
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok().filter(|entry| entry.path().is_file()))
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| {
-            name == DEFAULT || name.split_once('.').is_some_and(|(stem, _)| stem == DEFAULT)
-        })
+        .filter(|name| name.split_once('.').is_some_and(|(stem, _)| stem == DEFAULT))
         .collect();
     names.sort_unstable();
     match names.as_slice() {
         [] => Err(missing()),
-        // "run" sorts before every "run.x".
-        [first, ..] if first == DEFAULT => Ok(first.clone()),
         [only] => Ok(only.clone()),
         several => Err(Fault::new(format!(
             "there are several programs ({}): say which with command = [\"./{}\"]",

@@ -1,7 +1,7 @@
 //! Whether a folder of tools has changed, at the price of one look at each file.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
 use super::runs::{self, State, is_file, state};
+use super::threads::side_by_side;
 use super::{is_passed_over, manifest, manifest::MANIFEST};
 
 /// Files of one tool that are looked at; what lies beyond is not what makes a tool.
@@ -61,10 +62,10 @@ fn of(dir: &Path, commands: &Commands) -> u64 {
         matches!(entry.file_type(), Directory | Symlink | Unknown)
             && !is_passed_over(OsStr::from_bytes(entry.file_name().to_bytes()))
     });
+    let names: Vec<CString> = folders.map(|entry| entry.file_name().to_owned()).collect();
+    let one = |name: &CString| of_tool(&root, dir, name, commands).unwrap_or_default();
     // The sum does not depend on the order in which the system lists them.
-    folders.fold(1, |sum, entry| {
-        sum.wrapping_add(of_tool(&root, dir, entry.file_name(), commands).unwrap_or_default())
-    })
+    side_by_side(&names, one).into_iter().fold(1, u64::wrapping_add)
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);

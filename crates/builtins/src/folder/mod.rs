@@ -23,6 +23,7 @@ mod manifest;
 mod parameters;
 mod runs;
 mod scaffold;
+mod threads;
 mod tool;
 
 pub use fingerprint::fingerprint;
@@ -41,6 +42,7 @@ use toolcrib_core::{
 
 use fingerprint::Commands;
 use manifest::Manifest;
+use threads::side_by_side;
 use tool::{Configured, FolderTool};
 
 /// Configuration values: by tool, by key.
@@ -148,9 +150,13 @@ impl FolderSource {
         };
         let mut owners: BTreeMap<ToolName, String> = BTreeMap::new();
         let mut tools = Vec::new();
-        for path in folders {
-            let folder = display_name(&path);
-            let tool = self.tool(&path, &folder).and_then(|tool| {
+        let read = |path: &PathBuf| {
+            let folder = display_name(path);
+            let tool = self.tool(path, &folder);
+            (folder, tool)
+        };
+        for (folder, tool) in side_by_side(&folders, read) {
+            let tool = tool.and_then(|tool| {
                 let name = tool.spec().name.clone();
                 if let Some(other) = owners.get(&name) {
                     return Err(Fault::new(format!(
