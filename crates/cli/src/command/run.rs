@@ -69,7 +69,7 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
             }
             Driven::Ended(End::Completed) => {}
             Driven::Ended(end) => {
-                output::note(&format!("toolcrib: the run ended: {}", end.as_str()))
+                output::note(&format!("toolcrib: the run ended: {}", end.as_str()));
             }
             Driven::Paused(pending) => {
                 for wait in pending {
