@@ -142,8 +142,11 @@ impl Machine {
         self.state.spent.add(usage, cost);
     }
 
-    /// A skill is active from here on; one that is active already is not added twice.
-    pub fn activate(&mut self, skill: ActiveSkill) {
+    /// A skill is active from here on; one that is active already is not added twice, and one that was active from the start stays so: a
+    /// model must not turn a bound that a person set into one of its own.
+    pub fn activate(&mut self, mut skill: ActiveSkill) {
+        let mut same = self.state.skills.iter().filter(|active| active.name == skill.name);
+        skill.in_prompt |= same.any(|active| active.in_prompt);
         self.state.skills.retain(|active| active.name != skill.name);
         self.state.skills.push(skill);
     }

@@ -32,6 +32,13 @@ fn pause(env: &TestEnv, turns: &str) -> String {
     let events = support::lines(&env.play(turns, &["--json", "--on-ask", "fail"]).code(6).stdout);
     let paused = of_type(&events, "run-paused");
     assert_eq!(paused.len(), 1, "{events:?}");
+    for waiting in paused[0]["waiting"].as_array().unwrap() {
+        assert_eq!(
+            waiting["expires_at"],
+            Value::Null,
+            "a run that is put aside waits as long as it takes"
+        );
+    }
     paused[0]["run"].as_str().unwrap().to_owned()
 }
 

@@ -104,10 +104,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Failures of a workspace made of `core`, `engine`, `builtins`, `net`, `testkit`, `bench`, `app`, `cli` and this one edge.
+    /// Failures of a workspace made of `core`, `engine`, `agent`, `builtins`, `net`, `testkit`, `bench`, `app`, `cli` and this one edge.
     fn failures(from: &str, to: &str, kind: Option<&str>) -> Vec<String> {
-        let names =
-            ["core", "engine", "builtins", "net", "testkit", "bench", "app", "cli", "novel"];
+        let names = [
+            "core", "engine", "agent", "builtins", "net", "testkit", "bench", "app", "cli", "novel",
+        ];
         let packages: Vec<Value> = names
             .iter()
             .filter(|name| **name != "novel" || from == "novel")

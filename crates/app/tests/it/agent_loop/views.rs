@@ -87,6 +87,31 @@ async fn a_skill_of_the_agents_file_is_active_from_the_start() {
 }
 
 #[tokio::test]
+async fn a_skill_that_the_model_loads_does_not_lift_the_limit_of_one_that_the_agent_has() {
+    let home = Home::new();
+    let skill = |name: &str, tools: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: For tests.\nallowed_tools: [{tools}]\n---\nGo."
+        );
+        home.file(&format!("skills/{name}/SKILL.md"), &text);
+    };
+    skill("narrow", "read_file");
+    skill("wide", "\"*\"");
+    home.file("agents/looker.md", "---\nskills: [narrow]\n---\nYou look.");
+    let mut process = home.open().await;
+    process.agent = "looker";
+    let load = |name: &str| ScriptTurn::call("load_skill", json!({"name": name}));
+    // Not even by loading the narrow one again, as one of the model's own.
+    let model = Watched::new([load("wide"), write(), load("narrow"), write(), done()]);
+    let finished = process.run(&model).await;
+    assert_eq!(ended(&finished), "completed");
+    for request in 0..5 {
+        assert!(!model.declared(request).contains(&"write_file".to_owned()), "{request}");
+    }
+    assert!(!home.at("shop/new.txt").exists());
+}
+
+#[tokio::test]
 async fn a_skill_that_changed_limits_as_it_is_now_when_it_is_loaded_again() {
     let home = Home::new();
     let skill = |tools: &str| {
