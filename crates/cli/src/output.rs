@@ -43,7 +43,8 @@ impl From<io::Error> for Failure {
 
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
-        Self::configuration(error.to_string())
+        let flag = if matches!(error, SetupError::Root(_)) { " (--root DIR)" } else { "" };
+        Self::configuration(format!("{error}{flag}"))
     }
 }
 

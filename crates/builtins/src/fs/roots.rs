@@ -28,8 +28,10 @@ pub enum RootError {
     /// `/` or the home folder, without having been named by the caller (DESIGN 9, Files).
     #[error("{0} is used as a root only when it is named: change the folder or name it")]
     TooWide(PathBuf),
-    /// The folder is Toolcrib's own state, or lies in it.
-    #[error("root {0} lies in toolcrib's own state")]
+    /// The folder is one of those that are out of reach, or lies in one.
+    #[error(
+        "root {0} lies in a folder that file tools must not change: toolcrib's own state, its configuration, or a folder of tools; name another folder"
+    )]
     InsideState(PathBuf),
 }
 

@@ -150,3 +150,10 @@ fn tools_of_a_workspace_are_asked_about_unless_it_is_trusted() {
     env.play(&turns, &["--workspace", "inner"]).code(1).says(&["greet2 … denied"]);
     env.play(&turns, &["--tools", "inner/.toolcrib/tools"]).code(0);
 }
+
+#[test]
+fn a_root_inside_a_folder_of_tools_is_refused_in_clear_words() {
+    let env = TestEnv::new();
+    let ended = env.run(&["tool", "call", "get_current_time", "--tools", "."]).code(3);
+    ended.says(&["file tools must not change", "a folder of tools", "--root DIR"]);
+}
