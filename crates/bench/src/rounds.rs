@@ -146,11 +146,12 @@ async fn world(folder: &Path, database: bool) -> World {
         .build()
         .await
         .expect("a Toolcrib");
+    let windows = Windows::builtin().and_then(|w| w.with_override("*", 1_000_000));
     let settings = RunnerSettings {
         folders: Folders::default(),
         workspace: None,
-        windows: Windows::builtin().and_then(|w| w.with_override("*", 1_000_000)).expect("windows"),
-        prices: Prices::builtin().expect("prices"),
+        windows: Arc::new(windows.expect("windows")),
+        prices: Arc::new(Prices::builtin().expect("prices")),
         compaction: CompactionRules::default(),
     };
     let runner = Runner::new(toolcrib, settings).expect("a runner");

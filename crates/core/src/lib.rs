@@ -30,6 +30,7 @@ pub mod name;
 pub mod near;
 pub mod outcome;
 pub mod output;
+pub mod pattern;
 pub mod permission;
 pub mod schema;
 pub mod spec;

@@ -20,7 +20,6 @@ mod flight;
 mod gate;
 mod locks;
 mod observers;
-mod pattern;
 mod pipeline;
 mod references;
 mod registry;

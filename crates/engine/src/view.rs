@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use toolcrib_core::pattern::{self, Named};
 use toolcrib_core::{Entry, Excluded, Exclusion, Status, Tier, ToolName, View, ViewRequest};
 
-use crate::pattern;
 use crate::registry::{Registered, State};
 
 /// A resolved view, with what the pipeline needs of each tool.
@@ -120,7 +120,15 @@ pub(crate) fn switched_off(state: &State, tool: &Registered) -> Option<Exclusion
 }
 
 fn listed(list: Option<&[String]>, tool: &Registered) -> bool {
-    list.is_none_or(|items| items.iter().any(|item| pattern::matches(item, tool)))
+    let Some(items) = list else { return true };
+    let spec = tool.spec();
+    let named = Named {
+        name: spec.name.as_str(),
+        aliases: &spec.aliases,
+        group: spec.group.as_deref(),
+        source: &tool.source,
+    };
+    items.iter().any(|item| pattern::matches(item, &named))
 }
 
 /// A tool that a provider declares exists only for models of that provider.

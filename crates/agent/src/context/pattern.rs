@@ -1,6 +1,7 @@
 //! Names of models as patterns: `*` stands for any text, upper and lower case are the same.
 
 use serde::Deserialize;
+use toolcrib_core::pattern::glob;
 
 /// A pattern; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -24,17 +25,7 @@ impl TryFrom<String> for Pattern {
 impl Pattern {
     /// Whether it stands for this name, which is in lower case.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        let mut parts = self.0.split('*');
-        let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
-            return false;
-        };
-        let mut parts: Vec<&str> = parts.collect();
-        let Some(last) = parts.pop() else { return rest.is_empty() };
-        for part in parts {
-            let Some((_, after)) = rest.split_once(part) else { return false };
-            rest = after;
-        }
-        rest.ends_with(last)
+        glob(&self.0, name)
     }
 
     /// The pattern, in lower case.

@@ -28,6 +28,11 @@ impl Work<'_> {
         let ask = ask.clone();
         let Some(first) = self.job.models.first() else { return };
         let primary = first.info().clone();
+        if ask == Ask::Open && self.time_left(machine.state().run) == Some(Duration::ZERO) {
+            let messages = machine.history().len();
+            machine.no_time_left(self.time_used_up());
+            return self.tell_guards(machine, messages);
+        }
         machine.before_request();
         for text in self.driver.refresh.refresh().await {
             self.driver.tell(Event::Notice { text });
@@ -54,12 +59,10 @@ impl Work<'_> {
             }
         }
         let error = combined(&passed, &primary);
-        match self.job.limits.time.filter(|_| self.out_of_time) {
-            Some(limit) => machine.out_of_time(
-                &error,
-                format!("The run has used its time of {} s.", limit.as_secs_f64()),
-            ),
-            None => machine.failed(&error),
+        if self.out_of_time {
+            machine.out_of_time(&error, self.time_used_up());
+        } else {
+            machine.failed(&error);
         }
     }
 
@@ -149,10 +152,12 @@ impl Work<'_> {
         let mut deltas = |delta| shown.tell(delta);
         let (run, begun) = (machine.state().run, Instant::now());
         let stop = self.control.token().child_token();
-        let left = self.time_left(run);
+        // The last answer is asked for because a budget is used up: it may take the time that it takes.
+        let left = self.time_left(run).filter(|_| is_open);
         let asked = {
             let mut asking = std::pin::pin!(model.ask(&request, &mut deltas, &stop));
             tokio::select! {
+                biased;
                 asked = &mut asking => asked,
                 () = over(left) => {
                     self.out_of_time = true;
@@ -163,6 +168,11 @@ impl Work<'_> {
         };
         self.driver.invoker.charge_time(run, begun.elapsed());
         asked.map_err(Passed::Failed)
+    }
+
+    fn time_used_up(&self) -> String {
+        let limit = self.job.limits.time.unwrap_or_default();
+        format!("The run has used its time of {} s.", limit.as_secs_f64())
     }
 
     /// Time that is left of the run's budget; `None` = nobody limits it.

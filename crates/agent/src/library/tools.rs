@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 use toolcrib_core::ToolSpec;
+use toolcrib_core::pattern::{self, Named};
 
 use super::near::{nearest, shown};
 
@@ -176,31 +177,8 @@ pub(super) fn check_entries(entries: &[String]) -> Result<(), String> {
 }
 
 fn matches(entry: &str, tool: &ToolNames) -> bool {
-    if let Some(group) = entry.strip_prefix("group:") {
-        return tool.group.as_deref() == Some(group);
-    }
-    if let Some(server) = entry.strip_prefix("server:") {
-        return tool.source == server;
-    }
-    if entry.contains('*') {
-        return glob(entry, &tool.name);
-    }
-    entry == tool.name || entry == tool.source || tool.aliases.iter().any(|alias| alias == entry)
-}
-
-/// `*` stands for any text; everything else stands for itself.
-fn glob(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some((_, behind)) = rest.split_once(part) else { return false };
-        rest = behind;
-    }
-    rest.ends_with(last)
+    let ToolNames { name, aliases, group, source } = tool;
+    pattern::matches(entry, &Named { name, aliases, group: group.as_deref(), source })
 }
 
 /// What an entry may mean, among names of its own kind.

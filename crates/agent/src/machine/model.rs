@@ -53,6 +53,15 @@ impl Machine {
         self.end(end);
     }
 
+    /// The run's time was over before the model is asked: it is asked for the best answer that it has, without tools.
+    pub fn no_time_left(&mut self, message: String) {
+        if self.state.phase != (Phase::Model { ask: Ask::Open }) {
+            return;
+        }
+        self.say(texts::budget(&message), UserKind::Guard);
+        self.state.phase = Phase::Model { ask: Ask::Last { end: End::Budget { message } } };
+    }
+
     /// The run's time was over while the model answered; what had arrived is kept.
     pub fn out_of_time(&mut self, error: &ModelError, message: String) {
         self.keep_partial(error);

@@ -35,9 +35,9 @@ pub struct RunnerSettings {
     /// Workspace folder, for `AGENTS.md` and the system prompt.
     pub workspace: Option<PathBuf>,
     /// Window sizes of models.
-    pub windows: Windows,
+    pub windows: Arc<Windows>,
     /// Prices of models.
-    pub prices: Prices,
+    pub prices: Arc<Prices>,
     /// When older messages are replaced by a summary.
     pub compaction: CompactionRules,
 }
@@ -211,13 +211,6 @@ impl Runner {
         start: Start,
         on: &Surfaces,
     ) -> Result<Finished, RunnerError> {
-        // Read before it is taken: one that cannot be read stays as it waits, for a version that can.
-        let messages = self.store.messages(run.conversation, 0).await?;
-        let restored = toolcrib_agent::drive::restore(&run, messages);
-        let superseded = matches!(restored, Err(RestoreError::MovedOn(_)));
-        if !superseded && let Err(error) = restored {
-            return Err(error.into());
-        }
         let was_left = run.status == RunStatus::Running;
         if was_left {
             self.store.put_run(StoredRun { status: RunStatus::Paused, ..run.clone() }).await?;
@@ -230,11 +223,10 @@ impl Runner {
             )),
             error => RunnerError::Store(error),
         })?;
-        if superseded {
-            return Err(self.superseded(taken).await?);
-        }
-        let messages = self.store.messages(taken.conversation, 0).await?;
-        let (mut machine, used, _) = toolcrib_agent::drive::restore(&taken, messages)?;
+        let (mut machine, used) = match self.restored(&taken).await {
+            Ok(restored) => restored,
+            Err(error) => return Err(self.give_back(taken, error).await?),
+        };
         if was_left {
             let catalog = self.toolcrib.catalog().view(&Arc::default());
             machine.recover(|tool| {
@@ -245,11 +237,23 @@ impl Runner {
         self.drive(machine, job, on).await
     }
 
-    /// Ends a run whose conversation has gone on without it.
-    async fn superseded(&self, run: StoredRun) -> Result<RunnerError, StoreError> {
-        let id = run.id;
-        self.store.put_run(StoredRun { status: RunStatus::Ended, ..run }).await?;
-        Ok(RunnerError::NotPaused(RestoreError::MovedOn(id).to_string()))
+    async fn restored(&self, run: &StoredRun) -> Result<(Machine, RunUsage), RunnerError> {
+        let messages = self.store.messages(run.conversation, 0).await?;
+        let (machine, used, _) = toolcrib_agent::drive::restore(run, messages)?;
+        Ok((machine, used))
+    }
+
+    /// A run that was taken and cannot be driven waits again, for a version that can read it; one whose conversation has gone on without it
+    /// is over.
+    async fn give_back(&self, run: StoredRun, why: RunnerError) -> Result<RunnerError, StoreError> {
+        let (status, why) = match why {
+            RunnerError::Restore(moved_on @ RestoreError::MovedOn(_)) => {
+                (RunStatus::Ended, RunnerError::NotPaused(moved_on.to_string()))
+            }
+            why => (RunStatus::Paused, why),
+        };
+        self.store.put_run(StoredRun { status, ..run }).await?;
+        Ok(why)
     }
 
     async fn drive(
@@ -264,8 +268,8 @@ impl Runner {
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             person: Arc::clone(&on.person),
-            windows: Arc::new(self.settings.windows.clone()),
-            prices: Arc::new(self.settings.prices.clone()),
+            windows: Arc::clone(&self.settings.windows),
+            prices: Arc::clone(&self.settings.prices),
             compaction: self.settings.compaction,
             refresh: self.toolcrib.reload(),
             events: Arc::clone(&on.events),

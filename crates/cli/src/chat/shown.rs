@@ -10,7 +10,7 @@ use toolcrib_app::providers::chat::UserKind;
 
 use super::markdown::Markdown;
 use super::{Record, lock, note};
-use crate::session::{duration, ended};
+use crate::session::{duration, ended, remark};
 use crate::terminal::{Console, Paint, Style, one_line, size};
 
 /// The frames of the indicator.
@@ -184,20 +184,12 @@ impl State {
             Event::Message { kind: UserKind::Guard, text } => {
                 self.note(&format!("said to the model: {text}"));
             }
-            Event::Compaction { covers } => {
-                self.note(&format!("{covers} older messages were summarised"));
-            }
-            Event::Trimmed { dropped } => {
-                self.note(&format!("{dropped} older messages were left out of the request"));
-            }
-            Event::Skill { name, .. } => self.note(&format!("skill {name} is active")),
-            Event::Notice { text } => self.note(text),
             Event::RunPaused { status, .. } => {
                 self.end_text();
                 self.note(&format!("the run waits: {}", status.replace('_', " ")));
             }
             Event::RunEnd { status, message, .. } => self.end(status, message.as_deref()),
-            _ => {}
+            other => remark(other).into_iter().for_each(|words| self.note(&words)),
         }
     }
 

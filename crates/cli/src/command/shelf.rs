@@ -87,8 +87,8 @@ fn read(toolcrib: &Toolcrib, folders: Folders) -> Result<Arc<Library>, Failure> 
     let settings = RunnerSettings {
         folders,
         workspace: None,
-        windows: Windows::builtin().map_err(|error| wrong(&error))?,
-        prices: Prices::builtin().map_err(|error| wrong(&error))?,
+        windows: Arc::new(Windows::builtin().map_err(|error| wrong(&error))?),
+        prices: Arc::new(Prices::builtin().map_err(|error| wrong(&error))?),
         compaction: CompactionRules::default(),
     };
     Ok(Runner::new(toolcrib.clone(), settings)?.library())

@@ -34,7 +34,7 @@ pub(crate) use conversation::go_on_in;
 use deciding::HereOrElsewhere;
 pub(crate) use deciding::{Prepared, TerminalPerson};
 pub(crate) use setup::Setup;
-pub(crate) use show::Printer;
+pub(crate) use show::{Printer, remark};
 pub(crate) use tally::Tally;
 
 /// A Toolcrib with a model and an agent.
@@ -231,6 +231,7 @@ fn runner_settings(config: &Config, workspace: Option<PathBuf>) -> Result<Runner
     }
     let folders = world::library_folders(workspace.as_deref(), config);
     let compaction = CompactionRules::default();
+    let (windows, prices) = (Arc::new(windows), Arc::new(prices));
     Ok(RunnerSettings { folders, workspace, windows, prices, compaction })
 }
 

@@ -87,16 +87,8 @@ impl Shown {
                 let to = to.as_deref().unwrap_or("nobody left to ask");
                 self.note(&format!("{from}: {why}; next: {to}"));
             }
-            Event::Compaction { covers } => {
-                self.note(&format!("{covers} older messages were summarised"));
-            }
-            Event::Trimmed { dropped } => {
-                self.note(&format!("{dropped} older messages were left out of the request"));
-            }
-            Event::Skill { name, .. } => self.note(&format!("skill {name} is active")),
-            Event::Notice { text } => self.note(text),
             Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),
-            _ => {}
+            other => remark(other).into_iter().for_each(|words| self.note(&words)),
         }
     }
 
@@ -124,4 +116,17 @@ impl Shown {
             let _ = output::data("");
         }
     }
+}
+
+/// What is said of an event in the same words wherever it shows; `None` = nothing.
+pub(crate) fn remark(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Compaction { covers } => format!("{covers} older messages were summarised"),
+        Event::Trimmed { dropped } => {
+            format!("{dropped} older messages were left out of the request")
+        }
+        Event::Skill { name, .. } => format!("skill {name} is active"),
+        Event::Notice { text } => text.clone(),
+        _ => return None,
+    })
 }

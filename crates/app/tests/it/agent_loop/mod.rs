@@ -91,8 +91,8 @@ impl Home {
                 ..Folders::default()
             },
             workspace: Some(self.at("shop")),
-            windows: Windows::builtin().unwrap().with_override("*", 1_000_000).unwrap(),
-            prices: Prices::builtin().unwrap(),
+            windows: Arc::new(Windows::builtin().unwrap().with_override("*", 1_000_000).unwrap()),
+            prices: Arc::new(Prices::builtin().unwrap()),
             compaction: CompactionRules::default(),
         };
         let runner = Runner::new(toolcrib.clone(), settings).unwrap();

@@ -112,6 +112,19 @@ async fn of_two_that_take_it_up_at_once_one_wins() {
 }
 
 #[tokio::test]
+async fn a_run_that_a_newer_version_stored_goes_on_waiting_for_it() {
+    let (_home, process, finished) = paused().await;
+    let store = process.runner.store();
+    let mut run = store.run(finished.run).await.unwrap().unwrap();
+    run.state["state"]["version"] = json!(99);
+    store.put_run(run).await.unwrap();
+    let error = process.resume(finished.run, &script(), Decides(approve())).await.unwrap_err();
+    assert!(matches!(&error, RunnerError::Restore(_)), "{error}");
+    let run = store.run(finished.run).await.unwrap().unwrap();
+    assert_eq!(run.status, RunStatus::Paused);
+}
+
+#[tokio::test]
 async fn an_approval_is_not_valid_for_a_tool_that_changed_since() {
     let home = Home::new();
     home.tool("letter", RISKY, "echo sent >sent");

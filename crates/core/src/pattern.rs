@@ -1,34 +1,46 @@
 //! Tool lists of agents and skills: exact names, `group:g`, `server:s`, a bare server name, globs only with `*`, never a prefix (DESIGN 9).
+//! One place, because what a list shows a person and what it lets a model call must be the same.
 
-use crate::registry::Registered;
-
-/// Whether one item of a list names this tool.
-pub(crate) fn matches(item: &str, tool: &Registered) -> bool {
-    let spec = tool.spec();
-    if let Some(group) = item.strip_prefix("group:") {
-        return spec.group.as_deref() == Some(group);
-    }
-    if let Some(server) = item.strip_prefix("server:") {
-        return &*tool.source == server;
-    }
-    let name = spec.name.as_str();
-    if item.contains('*') {
-        return glob(item, name);
-    }
-    item == name || item == &*tool.source || spec.aliases.iter().any(|alias| alias == item)
+/// What of a tool a list can name.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    /// Canonical name.
+    pub name: &'a str,
+    /// Other names that mean it.
+    pub aliases: &'a [String],
+    /// Group that it is listed with.
+    pub group: Option<&'a str>,
+    /// Id of its source.
+    pub source: &'a str,
 }
 
-/// `*` stands for any text; everything else stands for itself.
-fn glob(pattern: &str, name: &str) -> bool {
+/// Whether one item of a list names this tool.
+#[must_use]
+pub fn matches(item: &str, tool: &Named<'_>) -> bool {
+    if let Some(group) = item.strip_prefix("group:") {
+        return tool.group == Some(group);
+    }
+    if let Some(server) = item.strip_prefix("server:") {
+        return tool.source == server;
+    }
+    if item.contains('*') {
+        return glob(item, tool.name);
+    }
+    item == tool.name || item == tool.source || tool.aliases.iter().any(|alias| alias == item)
+}
+
+/// Whether the text is one that the pattern stands for: `*` stands for any text, everything else for itself.
+#[must_use]
+pub fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;
     };
     let mut parts: Vec<&str> = parts.collect();
     let Some(last) = parts.pop() else { return rest.is_empty() };
     for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
     }
     rest.ends_with(last)
 }
