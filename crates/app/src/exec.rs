@@ -94,7 +94,7 @@ pub(crate) async fn run(
         .open_run(RunSpec { limits: request.limits, ..RunSpec::default() })
         .map_err(ExecError::Run)?;
     let batch =
-        Batch { run: Some(run), origin: request.origin, context: request.context, view, calls };
+        Batch { run: Some(run), view, context: request.context, ..Batch::new(request.origin, calls) };
     let open = OpenRun { engine, run };
     let answers = engine.invoke(batch).await;
     drop(open);

@@ -125,6 +125,7 @@ async fn door(engine: &Engine, in_run: bool) -> f64 {
             // In a run no two batches in a row may be equal, or the repeat guard steps in.
             let args = texts[n % texts.len()].clone();
             let batch = Batch {
+                again: false,
                 run,
                 origin: Origin::Model,
                 context: Arc::clone(&context),

@@ -1,5 +1,7 @@
 //! Asking a person about one call.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -71,6 +73,22 @@ pub struct ApprovalRequest {
     pub requested_at: i64,
     /// Milliseconds since 1970; `None` = waits as long as it takes.
     pub expires_at: Option<i64>,
+    /// What the model asks, when this is a question of its own (`ask_user`) and not one about whether its call may run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<UserQuestion>,
+}
+
+/// A question of the model to a person (DESIGN 9, ask_user).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserQuestion {
+    /// The question.
+    pub question: String,
+    /// Why it is asked; empty = not said.
+    #[serde(default)]
+    pub context: String,
+    /// Answers to choose from, none or two to four. Free text and skipping are always possible.
+    #[serde(default)]
+    pub options: Vec<String>,
 }
 
 impl ApprovalRequest {
@@ -90,6 +108,9 @@ pub enum Decision {
     Approve {
         /// How long it holds.
         scope: GrantScope,
+        /// What arguments must look like for the grant to answer, by name: a glob for each (see [`crate::Grant::args`]).
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        only: BTreeMap<String, String>,
     },
     /// Do not run it.
     Deny {
@@ -101,8 +122,37 @@ pub enum Decision {
         /// The new arguments.
         args: Value,
     },
-    /// Do not run it, and let the run go on.
+    /// Do not run it, and let the run go on; a question of the model stays unanswered.
     Skip,
+    /// The answer to a question of the model.
+    Answer {
+        /// One of its options, or free text.
+        text: String,
+    },
+}
+
+impl Decision {
+    /// Run it, this once.
+    #[must_use]
+    pub fn approve() -> Self {
+        Self::approve_for(GrantScope::Once)
+    }
+
+    /// Run it, and remember that for so long.
+    #[must_use]
+    pub fn approve_for(scope: GrantScope) -> Self {
+        Self::Approve { scope, only: BTreeMap::new() }
+    }
+
+    /// Whether this decides a question of that kind: the model's own are answered or skipped, the others are decided.
+    #[must_use]
+    pub fn fits(&self, request: &ApprovalRequest) -> bool {
+        match self {
+            Self::Skip | Self::Deny { .. } => true,
+            Self::Answer { .. } => request.question.is_some(),
+            Self::Approve { .. } | Self::Edit { .. } => request.question.is_none(),
+        }
+    }
 }
 
 /// A decision with who made it and when.

@@ -44,6 +44,8 @@ pub struct Context {
     pub channel: String,
     /// Device that asked, when one did.
     pub device: String,
+    /// What the conversation is about, in a few words; for history and audit.
+    pub topic: String,
 }
 
 /// Arguments as they arrive.
@@ -100,12 +102,16 @@ pub struct Batch {
     pub view: Arc<ViewRequest>,
     /// The calls.
     pub calls: Vec<Call>,
+    /// Whether these calls may have been sent before, by a process that has died or a caller that asks again: then what is recorded of
+    /// each is looked up first, and only what never ran, or changes nothing, runs.
+    #[serde(default)]
+    pub again: bool,
 }
 
 impl Batch {
     /// Calls outside a run, in an empty context, with every enabled tool in view.
     #[must_use]
     pub fn new(origin: Origin, calls: Vec<Call>) -> Self {
-        Self { run: None, origin, context: Arc::default(), view: Arc::default(), calls }
+        Self { run: None, origin, context: Arc::default(), view: Arc::default(), calls, again: false }
     }
 }

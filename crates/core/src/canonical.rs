@@ -56,6 +56,12 @@ pub fn sha256(value: &Value) -> String {
     hex(&Sha256::digest(to_string(value).as_bytes()))
 }
 
+/// SHA-256 of a text that is canonical already.
+#[must_use]
+pub fn sha256_text(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
 /// SHA-256 of several texts with their lengths, so that moving a boundary changes the hash.
 #[must_use]
 pub fn sha256_parts(parts: &[&str]) -> String {

@@ -97,6 +97,8 @@ error_types! {
     PathNotAllowed = "path_not_allowed", Failed, 403, 1, retry false;
     /// Anything else that went wrong in the tool.
     ExecutionError = "execution_error", Failed, 500, 1, retry false;
+    /// The call could not be recorded, so it was not run (reliability D1, B1).
+    StoreFailed = "store_failed", Failed, 503, 1, retry false;
     /// The call was started and nobody knows whether it finished.
     UnknownOutcome = "unknown_outcome", Unknown, 500, 125, retry false;
 }
@@ -108,7 +110,7 @@ impl fmt::Display for ErrorType {
 }
 
 /// Why a call failed: one text for the model, and where it differs, one for the operator.
-#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq, Serialize, Deserialize)]
 #[error("{error_type}: {}", detail.as_deref().unwrap_or(message))]
 pub struct ToolError {
     /// The row of the table.
@@ -116,8 +118,10 @@ pub struct ToolError {
     /// What the model reads: whole sentences that say what to do. Never a secret, never a path of the machine.
     pub message: String,
     /// What the operator reads in logs and reports, when there is more to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Whether another attempt can help; `None` = as the table says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transient: Option<bool>,
 }
 

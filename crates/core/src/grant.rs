@@ -1,9 +1,14 @@
 //! Remembered approvals.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::approval::ReasonKind;
+use crate::canonical;
 use crate::id::{GrantId, RunId};
+use crate::pattern;
 use crate::spec::Risk;
 
 /// How long an approval holds.
@@ -30,6 +35,10 @@ pub struct Grant {
     pub owner: String,
     /// The operation it covers, exactly.
     pub operation: String,
+    /// What arguments must look like, by name: a glob for each (`*` is any text). Text is compared as it is, other values as JSON. Empty =
+    /// any arguments.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, String>,
     /// Hash of the tool's definition: a changed tool is asked about again.
     pub definition_hash: String,
     /// Reasons it answers.
@@ -57,6 +66,8 @@ pub struct GrantQuery<'a> {
     pub owner: &'a str,
     /// Operation of the call.
     pub operation: &'a str,
+    /// Arguments of the call, as people see them.
+    pub args: &'a Value,
     /// Hash of the tool's definition now.
     pub definition_hash: &'a str,
     /// Assessed risk of the call.
@@ -85,9 +96,20 @@ impl Grant {
         in_scope
             && self.owner == query.owner
             && self.operation == query.operation
+            && self.fits(query.args)
             && self.definition_hash == query.definition_hash
             && query.risk <= self.risk
             && self.reasons.contains(&reason)
             && self.expires_at.is_none_or(|end| query.now_ms < end)
+    }
+
+    /// Whether arguments look as they must.
+    #[must_use]
+    pub fn fits(&self, args: &Value) -> bool {
+        self.args.iter().all(|(name, pattern)| match args.get(name) {
+            Some(Value::String(text)) => pattern::glob(pattern, text),
+            Some(value) => pattern::glob(pattern, &canonical::to_string(value)),
+            None => false,
+        })
     }
 }

@@ -103,6 +103,11 @@ id!(
     ConversationId, "conv"
 );
 
+id!(
+    /// One accepted batch of calls.
+    BatchId, "batch"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

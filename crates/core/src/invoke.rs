@@ -110,6 +110,10 @@ pub trait Invoker: Send + Sync {
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>>;
 
+    /// Goes on with a call whose question was decided about before, by a process that has died or a surface that only wrote the decision
+    /// down. A call that has its outcome is answered with it and does not run again; `None` = it goes on in another task of this process.
+    fn go_on(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>>;
+
     /// Opens a run with its budgets.
     ///
     /// # Errors
@@ -144,6 +148,9 @@ pub enum DecideError {
     /// It was decided before: this is the first decision, which stands.
     #[error("already decided by {}", .0.decided_by)]
     AlreadyDecided(Box<DecisionRecord>),
+    /// Nobody has decided yet.
+    #[error("nobody has decided about it yet")]
+    Undecided,
     /// Its deadline has passed; the outcome is `expired`.
     #[error("the approval request has expired")]
     Expired,

@@ -13,6 +13,7 @@
 
 pub mod approval;
 pub mod artifact;
+pub mod audit;
 pub mod call;
 pub mod canonical;
 pub mod catalog;
@@ -41,9 +42,10 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use approval::{
-    ApprovalRequest, Approver, AskReason, Asked, Decision, DecisionRecord, ReasonKind,
+    ApprovalRequest, Approver, AskReason, Asked, Decision, DecisionRecord, ReasonKind, UserQuestion,
 };
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
+pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
 pub use call::{Batch, Call, Context, Origin, RawArgs};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
@@ -56,7 +58,7 @@ pub use error::{ErrorType, ToolError};
 pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
-pub use id::{ApprovalId, CallId, ConversationId, GrantId, RunId};
+pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId};
 pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage, Watch};
 pub use name::{NameError, ToolName, remote_name};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
@@ -65,7 +67,12 @@ pub use permission::{Permission, PermissionState, Permissions};
 pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
-pub use store::{ApprovalStore, CallRecord, CallStore, Change, GrantStore, Intent, StoreError};
+pub use store::{
+    Acceptance, AcceptedBatch, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
+    CallHistory, CallRecord, CallRow, CallStatus, CallStore, GrantStore, IdempotencyKey, Intent,
+    LastError, Recovered, Settlement, StoreError, StoredCall, Switch, SwitchStore, ToolMetrics,
+    UsageBy, UsageRow, UsageStore, UsageSum, WorkerState,
+};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{CallCtx, Handler, StreamSink, Tool, Typed};
 

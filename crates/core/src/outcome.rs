@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::artifact::ArtifactRef;
+use crate::canonical;
 use crate::error::{ErrorType, ToolError};
 use crate::id::CallId;
 use crate::name::ToolName;
@@ -206,7 +207,7 @@ pub struct ModelResult {
 }
 
 /// The one end of one call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The call.
     pub call: CallId,
@@ -225,6 +226,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The text that a store keeps: one form, so that equal outcomes have equal text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        // What is plain data always has a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// SHA-256 of [`Outcome::to_text`]: what the audit says of it.
+    #[must_use]
+    pub fn hash_of_text(text: &str) -> String {
+        canonical::sha256_text(text)
+    }
+
     /// The failure's type, if it failed.
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorType> {

@@ -10,6 +10,7 @@ use toolcrib_core::{
     Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, ToolError, ViewRequest, Watch,
 };
 
+use crate::again;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Scope, Stop};
 use crate::pipeline;
@@ -22,6 +23,9 @@ pub(crate) async fn run(
     batch: Batch,
     watch: Option<Arc<dyn Watch>>,
 ) -> Vec<Answer> {
+    if batch.again {
+        return again::run(engine, batch, watch).await;
+    }
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
@@ -68,10 +72,10 @@ pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -
         let flight = Box::new(InFlight::new(scope, call, None));
         return Some(pipeline::finish(flight, Err(Stop::Fail(error))).await);
     }
-    Some(again(scope, call, Box::new(resumed)).await)
+    Some(enter_again(scope, call, Box::new(resumed)).await)
 }
 
-async fn again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> Answer {
+async fn enter_again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> Answer {
     let mut flight = Box::new(InFlight::new(scope, call, Some(resumed)));
     let mut end = pipeline::read(&mut flight);
     if end.is_ok() {
@@ -119,7 +123,7 @@ async fn go_on(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
             let call = Call { id: flight.call, name: flight.asked.clone(), args: resumed.args() };
             let scope = Arc::clone(&flight.scope);
             drop(flight);
-            Box::pin(again(scope, call, resumed)).await
+            Box::pin(enter_again(scope, call, resumed)).await
         }
         end => pipeline::finish(flight, end).await,
     }
@@ -179,7 +183,7 @@ async fn queue_up(flight: &mut InFlight) {
 }
 
 /// The answer for a call that never entered the pipeline, or never came out of it.
-fn refused(call: Call, error: ToolError) -> Answer {
+pub(crate) fn refused(call: Call, error: ToolError) -> Answer {
     let kind: OutcomeKind = error.error_type.outcome();
     Answer::Done(Box::new(Outcome {
         call: call.id,

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
-    Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture, CallStore,
+    AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture, CallStore,
     CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker, Observer,
-    Permissions, RunId, RunSpec, RunUsage, SystemClock, Tier, ToolError, ToolSpec, Watch,
+    Permissions, Recovered, RunId, RunSpec, RunUsage, StoreError, SystemClock, Tier, ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;
 use crate::budget::Short;
 use crate::gate::{GrantedPermissions, PermissionGate, Preset};
+use crate::keyed::{self, Keyed, SubmitError, Submitted};
 use crate::locks::Locks;
 use crate::observers::Observers;
 use crate::registry::Registry;
@@ -44,6 +45,10 @@ pub(crate) struct Inner {
     pub(crate) streams: Arc<ArtifactStreams>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shutdown: CancellationToken,
+    /// What another process needs to go on with a call that waits here.
+    pub(crate) setup: serde_json::Value,
+    /// Batches that were accepted under a key and are at work here.
+    pub(crate) keyed: Keyed,
     /// Presets of agents that have one of their own.
     agent_presets: RwLock<HashMap<String, Preset>>,
     /// Values that are masked in every result.
@@ -91,6 +96,7 @@ pub struct EngineBuilder {
     artifacts: Arc<dyn ArtifactStore>,
     clock: Arc<dyn Clock>,
     secrets: Vec<String>,
+    setup: serde_json::Value,
 }
 
 impl Default for EngineBuilder {
@@ -102,12 +108,13 @@ impl Default for EngineBuilder {
             guards: Vec::new(),
             observers: Vec::new(),
             approver: None,
-            calls: Arc::new(MemoryCalls::default()),
+            calls: Arc::new(MemoryCalls::light()),
             approvals: Arc::new(MemoryApprovals::default()),
             grants: Arc::new(MemoryGrants::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             clock: Arc::new(SystemClock),
             secrets: Vec::new(),
+            setup: serde_json::Value::Null,
         }
     }
 }
@@ -139,6 +146,8 @@ impl EngineBuilder {
         artifacts: Arc<dyn ArtifactStore>;
         /// Where wall-clock time comes from.
         clock: Arc<dyn Clock>;
+        /// What another process needs to go on with a call that waits for a person: kept with the question, as it is.
+        setup: serde_json::Value;
         /// Values that are masked in every result, beside the configured values of tools: keys of providers.
         secrets: Vec<String>;
     }
@@ -205,6 +214,8 @@ impl EngineBuilder {
                 artifacts: self.artifacts,
                 clock: self.clock,
                 shutdown: CancellationToken::new(),
+                setup: self.setup,
+                keyed: Keyed::default(),
                 secrets,
                 epoch: AtomicU64::new(0),
                 received: AtomicU64::new(0),
@@ -287,6 +298,51 @@ impl Engine {
         Ok(epoch)
     }
 
+    /// Deals with what others that are gone left open, see [`CallStore::recover`]; [claim](Self::claim) first.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn recover(&self) -> Result<Recovered, StoreError> {
+        self.inner.calls.recover(self.inner.epoch(), self.inner.clock.now_ms()).await
+    }
+
+    /// Ends the claim on the call store, when nothing runs any more.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn release(&self) -> Result<(), StoreError> {
+        match self.inner.epoch.swap(0, Ordering::AcqRel) {
+            0 => Ok(()),
+            epoch => self.inner.calls.release(epoch).await,
+        }
+    }
+
+    /// Accepts a batch and answers at once: from here on each of its calls gets its one outcome, after a restart too. The ids of its calls
+    /// are those to look for; under a key that was used before, those of the first batch.
+    ///
+    /// # Errors
+    /// [`SubmitError`]; then nothing runs.
+    pub async fn submit(
+        &self,
+        batch: Batch,
+        key: Option<&str>,
+    ) -> Result<Submitted, SubmitError> {
+        keyed::submit(&self.inner, batch, key).await
+    }
+
+    /// Runs a batch once for each key: whoever sends the same again gets the same answers, and nothing runs twice.
+    ///
+    /// # Errors
+    /// [`SubmitError`]; then nothing runs.
+    pub async fn invoke_once(&self, batch: Batch, key: &str) -> Result<Vec<Answer>, SubmitError> {
+        keyed::invoke_once(&self.inner, batch, key).await
+    }
+
+    /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.
+    pub async fn finish(&self, batch: AcceptedBatch) -> Vec<Answer> {
+        keyed::work(Arc::clone(&self.inner), batch, true).await
+    }
+
     /// The remembered approvals.
     #[must_use]
     pub fn grants(&self) -> &dyn GrantStore {
@@ -344,6 +400,10 @@ impl Invoker for Engine {
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
         Box::pin(approve::decide(Arc::clone(&self.inner), approval, decision))
+    }
+
+    fn go_on(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
+        Box::pin(approve::go_on(Arc::clone(&self.inner), approval))
     }
 
     fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {

@@ -8,11 +8,12 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallId, CallRecord,
-    CancellationToken, Context, ErrorType, Event, EventKind, ModelResult, Origin, Outcome,
-    OutcomeKind, RawArgs, Report, Stage, StageRecord, StageVerdict, ToolError, ToolOutput,
-    ViewRequest,
+    ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallEnd, CallFacts, CallId,
+    CallRecord, CancellationToken, Context, ErrorType, Event, EventKind, ModelResult, Origin,
+    Outcome, OutcomeKind, RawArgs, Report, Settlement, Stage, StageRecord, StageVerdict, ToolError,
+    ToolOutput, ViewRequest, canonical,
 };
+use toolcrib_core::store::{ARGS_BYTES, MESSAGE_CHARS};
 
 use crate::budget::Reservation;
 use crate::engine::Inner;
@@ -102,6 +103,8 @@ pub(crate) struct InFlight {
     pub(crate) asks: Vec<AskReason>,
     pub(crate) reservation: Option<Reservation>,
     pub(crate) approved_by: Option<String>,
+    /// The question that was decided about it.
+    pub(crate) approval: Option<ApprovalId>,
     /// The question that is open while a person is waited for.
     pub(crate) question: Option<ApprovalId>,
     /// A place in the queues for the concurrency keys, taken in the order of the batch.
@@ -109,7 +112,9 @@ pub(crate) struct InFlight {
     pub(crate) held: Option<Vec<Held>>,
     pub(crate) permits: Vec<OwnedSemaphorePermit>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) started: bool,
+    /// When the intent was recorded, in milliseconds since 1970; `None` = it never was.
+    pub(crate) started_at: Option<i64>,
+    pub(crate) received_at: i64,
     pub(crate) attempts: u32,
     pub(crate) run_time: Duration,
     /// When the attempt that runs now began.
@@ -127,6 +132,7 @@ pub(crate) struct InFlight {
 impl InFlight {
     pub(crate) fn new(scope: Arc<Scope>, call: Call, resumed: Option<Box<Resumed>>) -> Self {
         let cancel = scope.cancel_token();
+        let received_at = scope.engine.clock.now_ms();
         Self {
             call: call.id,
             asked: call.name,
@@ -142,12 +148,14 @@ impl InFlight {
             asks: Vec::new(),
             reservation: None,
             approved_by: None,
+            approval: None,
             question: None,
             queued: None,
             held: None,
             permits: Vec::new(),
             cancel,
-            started: false,
+            started_at: None,
+            received_at,
             attempts: 0,
             run_time: Duration::ZERO,
             begun: None,
@@ -274,32 +282,74 @@ impl InFlight {
         });
     }
 
-    /// The record that the store keeps of the end.
-    pub(crate) fn call_record(
-        &self,
-        kind: OutcomeKind,
-        error_type: Option<ErrorType>,
-    ) -> CallRecord {
-        CallRecord {
+    /// What the store keeps of the call, however it goes on.
+    pub(crate) fn facts(&self) -> CallFacts {
+        let evidence = self.engine().calls.keeps_evidence();
+        let assessed = self.assessment.as_ref();
+        let tool = self.tool.as_ref();
+        let (args, args_hash) = if evidence { self.kept_args() } else { (None, None) };
+        CallFacts {
             call: self.call,
             run: self.scope.run.as_ref().map(|run| run.id),
+            origin: self.scope.origin,
+            context: Arc::clone(&self.scope.context),
+            tool: tool.map(|tool| tool.spec().name.clone()),
             asked: self.alias().map(str::to_owned),
-            tool: self.tool.as_ref().map(|tool| tool.spec().name.clone()),
-            outcome: kind,
-            error_type,
-            attempts: self.attempts,
-            run_nanos: self.run_time.as_nanos() as u64,
-            epoch: self.engine().epoch(),
+            operation: tool.filter(|_| evidence).map(|_| self.operation().to_owned()),
+            definition_hash: tool.filter(|_| evidence).map(|t| t.definition_hash().to_owned()),
+            risk: assessed.map(|a| a.risk),
+            effect: assessed.map(|a| a.effect),
+            args,
+            args_hash,
+            approval: self.approval,
+            approved_by: self.approved_by.clone(),
+            received_at: self.received_at,
         }
     }
 
-    /// The outcome, once the last stage has its line.
-    pub(crate) fn into_outcome(
-        mut self: Box<Self>,
+    /// Arguments as they are kept, without secrets, and the hash of what they really were.
+    fn kept_args(&self) -> (Option<String>, Option<String>) {
+        if self.args.is_null() {
+            return (None, None);
+        }
+        let text = canonical::to_string(self.shown_args());
+        let hash = canonical::sha256_text(&text);
+        let secrets = &self.engine().secrets;
+        let kept = if secrets.is_empty() {
+            text
+        } else {
+            canonical::to_string(&secrets.mask_data(self.shown_args()))
+        };
+        (Some(kept).filter(|text| text.len() <= ARGS_BYTES), Some(hash))
+    }
+
+    /// The record of the end.
+    pub(crate) fn call_record(&self, kind: OutcomeKind, error: Option<&ToolError>) -> CallRecord {
+        let words = |error: &ToolError| error.message.chars().take(MESSAGE_CHARS).collect();
+        let end = CallEnd {
+            outcome: kind,
+            error_type: error.map(|error| error.error_type),
+            message: error.filter(|_| self.engine().calls.keeps_evidence()).map(words),
+            attempts: self.attempts,
+            run_nanos: self.run_time.as_nanos() as u64,
+            ended_at: self.engine().clock.now_ms(),
+            output_hash: None,
+        };
+        let (started_at, epoch) = (self.started_at, self.engine().epoch());
+        CallRecord { facts: self.facts(), started_at, epoch, end }
+    }
+
+    /// Lines of the trace since they were last taken.
+    pub(crate) fn take_trace(&mut self) -> Vec<StageRecord> {
+        std::mem::take(&mut self.trace)
+    }
+
+    /// The outcome, as far as the trace goes by now.
+    pub(crate) fn outcome(
+        &mut self,
         kind: OutcomeKind,
         result: Result<ModelResult, ToolError>,
     ) -> Outcome {
-        self.answered = true;
         self.succeeded = result.is_ok();
         let assessed = self.assessment.as_ref();
         let report = Report {
@@ -309,12 +359,12 @@ impl InFlight {
             risk: assessed.map(|a| a.risk),
             effect: assessed.map(|a| a.effect),
             reach: assessed.map(|a| a.reach),
-            approved_by: self.approved_by.take(),
+            approved_by: self.approved_by.clone(),
             stages: std::mem::take(&mut self.trace),
         };
         Outcome {
             call: self.call,
-            asked: std::mem::take(&mut self.asked),
+            asked: self.asked.clone(),
             tool: self.tool.as_ref().map(|tool| tool.spec().name.clone()),
             kind,
             result,
@@ -324,12 +374,14 @@ impl InFlight {
     }
 
     /// How a call that was dropped on its way ended, as far as anybody knows.
-    fn abandoned(&self) -> (OutcomeKind, ErrorType) {
+    fn abandoned(&self) -> (OutcomeKind, ToolError) {
         let repeatable = self.assessment.as_ref().is_none_or(|a| a.effect.is_repeatable());
-        if self.started && !repeatable {
-            (OutcomeKind::Unknown, ErrorType::UnknownOutcome)
+        if self.started_at.is_some() && !repeatable {
+            let text = "The call was dropped while it ran. Whether it took effect is unknown: check before you call it again.";
+            (OutcomeKind::Unknown, ToolError::new(ErrorType::UnknownOutcome, text))
         } else {
-            (OutcomeKind::Cancelled, ErrorType::Cancelled)
+            let text = "The call was dropped before it was done.";
+            (OutcomeKind::Cancelled, ToolError::new(ErrorType::Cancelled, text))
         }
     }
 }
@@ -347,16 +399,20 @@ impl Drop for InFlight {
             // It ran until somebody let go of it, so it is paid for.
             reservation.settle(self.run_time + begun.elapsed(), 0);
         }
-        let (kind, error_type) = self.abandoned();
-        let record = self.call_record(kind, Some(error_type));
+        let (kind, error) = self.abandoned();
+        let record = self.call_record(kind, Some(&error));
+        let mut settlement = Settlement { record, outcome: None };
         let engine = Arc::clone(self.engine());
+        if engine.calls.keeps_evidence() {
+            settlement = settlement.with_outcome(&self.outcome(kind, Err(error)));
+        }
         let question = self.question.take();
         let mut settle = Box::pin(async move {
             if let Some(id) = question {
                 let closed = approve::denied_by("stopped", engine.clock.now_ms());
                 let _ = engine.approvals.decide(id, closed).await;
             }
-            let _ = engine.calls.settle(record).await;
+            let _ = engine.calls.settle(settlement).await;
         });
         // Most stores are done at once; the others need a runtime, which is there as long as calls are.
         if settle.as_mut().now_or_never().is_none()

@@ -12,12 +12,15 @@
 //!
 //! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`; the in-memory forms are here.
 
+mod again;
 pub mod args;
 mod batch;
 mod budget;
 mod engine;
+mod failpoint;
 mod flight;
 mod gate;
+mod keyed;
 mod locks;
 mod observers;
 mod pipeline;
@@ -36,4 +39,5 @@ mod waiting;
 
 pub use engine::{Engine, EngineBuilder};
 pub use gate::{GrantedPermissions, PermissionGate, Preset};
+pub use keyed::{SubmitError, Submitted};
 pub use settings::{EngineSettings, ToolSettings};

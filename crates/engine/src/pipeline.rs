@@ -69,8 +69,7 @@ pub(crate) async fn finish(mut flight: Box<InFlight>, end: Result<(), Stop>) -> 
             Err(ToolError::execution("the arguments were edited more than once for one approval"))
         }
     };
-    let (kind, result) = stage::settle::run(&mut flight, result).await;
-    Answer::Done(Box::new(flight.into_outcome(kind, result)))
+    Answer::Done(Box::new(stage::settle::run(&mut flight, result).await))
 }
 
 /// The outcome of a call, from its result.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::file::APPLICATION;
 
 /// Every migration there is; one that has been released never changes.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("migrations/001.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("migrations/001.sql"), include_str!("migrations/002.sql")];
 
 /// The version that a database has after these.
 pub(crate) fn version(migrations: &[&str]) -> i32 {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use toolcrib_core::{ApprovalRequest, Approver, Asked, BoxFuture, Decision, GrantScope};
+use toolcrib_core::{ApprovalRequest, Approver, Asked, BoxFuture, Decision};
 
 /// Answers questions in order, and remembers what it was asked. With no answer left it says [`Asked::Nobody`].
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl ScriptedApprover {
     /// Approves `times` calls, each for itself only.
     #[must_use]
     pub fn approving(times: usize) -> Self {
-        Self::deciding((0..times).map(|_| Decision::Approve { scope: GrantScope::Once }))
+        Self::deciding((0..times).map(|_| Decision::approve()))
     }
 
     /// What it was asked so far.

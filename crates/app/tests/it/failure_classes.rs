@@ -163,7 +163,7 @@ impl Approver for Slow {
         Box::pin(async move {
             tokio::time::sleep(self.0).await;
             Asked::Decided {
-                decision: Decision::Approve { scope: GrantScope::Once },
+                decision: Decision::approve(),
                 by: "ann".to_owned(),
             }
         })

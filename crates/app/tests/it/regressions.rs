@@ -352,7 +352,7 @@ fn bugs_that_stay_gone() {
                     .decide(
                         id,
                         DecisionRecord {
-                            decision: Decision::Approve { scope: GrantScope::Once },
+                            decision: Decision::approve(),
                             decided_by: "eve".into(),
                             decided_at: 1,
                         },

@@ -470,7 +470,7 @@ fn requests() -> Vec<Row> {
                 let tool = risky();
                 let (w, request) = waiting(s, &tool).await;
                 let before = tool.runs();
-                let yes = decided(Decision::Approve { scope: GrantScope::Once });
+                let yes = decided(Decision::approve());
                 let answer = w.engine().decide(request.id, yes).await.unwrap();
                 json!({"before": before, "answer": shown(answer.as_ref().unwrap()), "seen": tool.seen()})
             },
@@ -488,7 +488,7 @@ fn requests() -> Vec<Row> {
                     .unwrap();
                 let second = w
                     .engine()
-                    .decide(request.id, decided(Decision::Approve { scope: GrantScope::Once }))
+                    .decide(request.id, decided(Decision::approve()))
                     .await;
                 json!({"first": shown(first.as_ref().unwrap()), "second": second.unwrap_err().to_string(), "runs": tool.runs()})
             },
@@ -510,7 +510,7 @@ fn requests() -> Vec<Row> {
                     .unwrap();
                 let answer = w
                     .engine()
-                    .decide(request.id, decided(Decision::Approve { scope: GrantScope::Once }))
+                    .decide(request.id, decided(Decision::approve()))
                     .await
                     .unwrap();
                 json!([shown(answer.as_ref().unwrap()), tool.runs(), other.runs()])
@@ -540,9 +540,7 @@ fn requests() -> Vec<Row> {
             "approved for the run: not asked again in it, and asked again in the next",
             async |s| {
                 let tool = risky();
-                let person = Arc::new(ScriptedApprover::deciding([Decision::Approve {
-                    scope: GrantScope::Run,
-                }]));
+                let person = Arc::new(ScriptedApprover::deciding([Decision::approve_for(GrantScope::Run)]));
                 let w = s.tool(&tool).asking(&person).open().await;
                 let (first, next) = (w.run(RunLimits::default()), w.run(RunLimits::default()));
                 let mut ended = Vec::new();

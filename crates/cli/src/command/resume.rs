@@ -7,7 +7,7 @@ use toolcrib_app::Stores;
 use toolcrib_app::agent::drive::Control;
 use toolcrib_app::agent::machine::{Pending, Said, Waits};
 use toolcrib_app::core::{
-    CallId, Decision, DecisionRecord, GrantScope, RunId, RunStatus, StoredRun,
+    CallId, Decision, DecisionRecord, RunId, RunStatus, StoredRun,
 };
 use toolcrib_app::runner::Surfaces;
 
@@ -63,7 +63,7 @@ fn prepared(command: &Resume) -> Result<Prepared, Failure> {
         prepared.decision = Some(Decision::Skip);
     }
     if command.approve {
-        prepared.decision = Some(Decision::Approve { scope: GrantScope::Once });
+        prepared.decision = Some(Decision::approve());
     }
     if let Some(note) = &command.deny {
         let note = Some(note.clone()).filter(|note| !note.is_empty());

@@ -81,8 +81,8 @@ async fn ask(desk: &mut Desk, request: &ApprovalRequest) -> io::Result<Decision>
         };
         desk.write(&format!("{word}\n"))?;
         match c {
-            'y' => return Ok(Decision::Approve { scope: GrantScope::Once }),
-            'r' => return Ok(Decision::Approve { scope: GrantScope::Run }),
+            'y' => return Ok(Decision::approve()),
+            'r' => return Ok(Decision::approve_for(GrantScope::Run)),
             's' => return Ok(Decision::Skip),
             'n' => {
                 let note = desk.line("Why? (for the model, may be empty): ", String::new(), None);

@@ -60,6 +60,7 @@ pub(super) mod tests {
 
     pub(in crate::terminal) fn request(tool: &str, args: Value) -> ApprovalRequest {
         ApprovalRequest {
+            question: None,
             id: ApprovalId::fresh(),
             call: CallId::fresh(),
             run: None,

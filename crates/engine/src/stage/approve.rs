@@ -8,13 +8,14 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::invoke::DecideError;
-use toolcrib_core::store::Waiting;
+use toolcrib_core::store::{ARGS_BYTES, Waiting};
 use toolcrib_core::{
-    Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallRecord, Context,
-    Decision, DecisionRecord, ErrorType, EventKind, Grant, GrantId, GrantScope, OutcomeKind,
-    RawArgs, ReasonKind, StoreError,
+    Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallEnd, CallFacts,
+    CallRecord, Context, Decision, DecisionRecord, ErrorType, EventKind, Grant, GrantId, GrantScope,
+    Outcome, OutcomeKind, RawArgs, ReasonKind, Report, Settlement, StoreError, ToolError, canonical,
 };
 
+use crate::again;
 use crate::batch;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
@@ -145,6 +146,7 @@ async fn unanswered(flight: &InFlight) -> Result<Vec<AskReason>, Stop> {
     let query = GrantQuery {
         owner: &context.owner,
         operation: flight.operation(),
+        args: flight.shown_args(),
         definition_hash: tool.definition_hash(),
         risk: flight.assessed()?.risk,
         run: flight.scope.run.as_ref().map(|run| run.id),
@@ -185,6 +187,7 @@ fn question(flight: &InFlight, reasons: Vec<AskReason>) -> Result<ApprovalReques
         binding: ApprovalRequest::binding_of(tool.definition_hash(), flight.shown_args(), run),
         requested_at: now,
         expires_at: wait.map(|wait| now.saturating_add(wait.as_millis() as i64)),
+        question: None,
     })
 }
 
@@ -201,8 +204,10 @@ async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop>
         context: Arc::clone(&flight.scope.context),
         view: Arc::clone(&flight.scope.view),
         calls: vec![call],
+        again: false,
     };
-    let waiting = Waiting { request: request.clone(), batch };
+    let setup = flight.engine().setup.clone();
+    let waiting = Waiting { request: request.clone(), batch, setup };
     match flight.engine().approvals.ask(waiting).await {
         Ok(()) => Ok(()),
         Err(error) => fail(
@@ -224,7 +229,9 @@ async fn decided_now(
     let record =
         DecisionRecord { decision, decided_by: by, decided_at: flight.engine().clock.now_ms() };
     let engine = Arc::clone(flight.engine());
-    let record = match engine.approvals.decide(request.id, record.clone()).await {
+    let stored = engine.approvals.decide(request.id, record.clone()).await;
+    crate::failpoint::hit("approve");
+    let record = match stored {
         Ok(Ok(())) => record,
         // Somebody else was faster, on another surface: their decision stands.
         Ok(Err(first)) => first,
@@ -242,6 +249,7 @@ async fn decided_now(
 /// In this very pipeline the arguments are those that were shown; only edited ones have to enter again.
 fn apply(flight: &mut InFlight, resumed: Resumed) -> Step {
     flight.question = None;
+    flight.approval = Some(resumed.request.id);
     flight.tell(EventKind::ApprovalDecided, |event| {
         event.approval = Some(resumed.request.id);
         event.decided_by = Some(resumed.record.decided_by.clone());
@@ -257,6 +265,7 @@ fn apply(flight: &mut InFlight, resumed: Resumed) -> Step {
 
 /// A call that enters again: its decision counts only for what was shown, or for what the person wrote instead.
 fn decided_before(flight: &mut InFlight, resumed: &Resumed) -> Step {
+    flight.approval = Some(resumed.request.id);
     let tool = flight.tool()?;
     if tool.definition_hash() != resumed.request.definition_hash {
         return fail(
@@ -312,7 +321,7 @@ fn verdict(flight: &mut InFlight, resumed: &Resumed) -> Step {
                 format!("The {operation} action was denied by the user{because}. Do not retry it."),
             )
         }
-        Decision::Skip => {
+        Decision::Skip | Decision::Answer { .. } => {
             let operation = flight.operation().to_owned();
             fail(
                 ErrorType::ApprovalDenied,
@@ -344,23 +353,27 @@ fn nobody(flight: &InFlight) -> Step {
 fn expired(flight: &InFlight) -> Step {
     fail(
         ErrorType::ApprovalExpired,
-        format!(
-            "Nobody answered in time whether {} may run; it was not run. Ask the user before you try again.",
-            flight.operation()
-        ),
+        not_in_time(flight.operation()),
+    )
+}
+
+fn not_in_time(operation: &str) -> String {
+    format!(
+        "Nobody answered in time whether {operation} may run; it was not run. Ask the user before you try again."
     )
 }
 
 /// A decision with a scope becomes a grant for the reasons it was given for; taint is never among them (DESIGN 9, Approvals).
 async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRecord) {
-    let Decision::Approve { scope } = record.decision else { return };
-    if scope == GrantScope::Once {
+    let Decision::Approve { scope, only } = &record.decision else { return };
+    if *scope == GrantScope::Once {
         return;
     }
     let grant = Grant {
         id: GrantId::fresh(),
         owner: request.context.owner.clone(),
         operation: request.operation.clone(),
+        args: only.clone(),
         definition_hash: request.definition_hash.clone(),
         reasons: request
             .reasons
@@ -369,7 +382,7 @@ async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRe
             .filter(|kind| *kind != ReasonKind::Taint)
             .collect(),
         risk: request.risk,
-        scope,
+        scope: *scope,
         run: request.run,
         conversation: Some(request.context.conversation.clone()),
         created_by: record.decided_by.clone(),
@@ -383,18 +396,46 @@ async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRe
 /// The one outcome of a call that nobody decided about in time; the question was closed just before, so nobody else settles it.
 async fn settle_expired(engine: &Inner, waiting: &Waiting) {
     let request = &waiting.request;
-    let record = CallRecord {
+    let error = ToolError::new(ErrorType::ApprovalExpired, not_in_time(&request.operation));
+    let text = canonical::to_string(&engine.secrets.mask_data(&request.args));
+    let facts = CallFacts {
         call: request.call,
         run: request.run,
+        origin: request.origin,
+        context: Arc::new(request.context.clone()),
         tool: Some(request.tool.clone()),
         asked: None,
+        operation: Some(request.operation.clone()),
+        definition_hash: Some(request.definition_hash.clone()),
+        risk: Some(request.risk),
+        effect: Some(request.effect),
+        args: Some(text).filter(|text| text.len() <= ARGS_BYTES),
+        args_hash: Some(canonical::sha256(&request.args)),
+        approval: Some(request.id),
+        approved_by: None,
+        received_at: request.requested_at,
+    };
+    let end = CallEnd {
         outcome: OutcomeKind::Expired,
-        error_type: Some(ErrorType::ApprovalExpired),
+        error_type: Some(error.error_type),
+        message: Some(error.message.clone()),
         attempts: 0,
         run_nanos: 0,
-        epoch: engine.epoch(),
+        ended_at: engine.clock.now_ms(),
+        output_hash: None,
     };
-    let _ = engine.calls.settle(record).await;
+    let outcome = Outcome {
+        call: request.call,
+        asked: request.tool.to_string(),
+        tool: Some(request.tool.clone()),
+        kind: OutcomeKind::Expired,
+        result: Err(error),
+        notes: Vec::new(),
+        report: Report::default(),
+    };
+    let record = CallRecord { facts, started_at: None, epoch: engine.epoch(), end };
+    let settlement = Settlement { record, outcome: None }.with_outcome(&outcome);
+    let _ = engine.calls.settle(settlement).await;
 }
 
 /// Decides about a suspended call and goes on with it.
@@ -413,7 +454,9 @@ pub(crate) async fn decide(
     let record = DecisionRecord { decided_at: engine.clock.now_ms(), ..record };
     let expired = waiting.request.expires_at.is_some_and(|end| record.decided_at >= end);
     let record = if expired { denied_by("deadline", record.decided_at) } else { record };
-    if let Err(first) = engine.approvals.decide(id, record.clone()).await.map_err(store)? {
+    let stored = engine.approvals.decide(id, record.clone()).await.map_err(store)?;
+    crate::failpoint::hit("approve");
+    if let Err(first) = stored {
         return Err(DecideError::AlreadyDecided(Box::new(first)));
     }
     if expired {
@@ -424,10 +467,35 @@ pub(crate) async fn decide(
     if engine.waiting.hand_over(id, record.clone()) {
         return Ok(None);
     }
+    carry_out(engine, waiting, record).await.map(Some)
+}
+
+/// Goes on with a call that was decided about before, by a process that is gone or on a surface that only wrote the decision down; a call
+/// that has its outcome is answered with it.
+pub(crate) async fn go_on(engine: Arc<Inner>, id: ApprovalId) -> Result<Option<Answer>, DecideError> {
+    let store = |error: StoreError| DecideError::Store(error.to_string());
+    let (waiting, decided) =
+        engine.approvals.get(id).await.map_err(store)?.ok_or(DecideError::NotFound)?;
+    let record = decided.ok_or(DecideError::Undecided)?;
+    if let Some(answer) = again::known(&engine, waiting.request.call).await.map_err(store)? {
+        return Ok(Some(answer));
+    }
+    remember(&engine, &waiting.request, &record).await;
+    if engine.waiting.hand_over(id, record.clone()) {
+        return Ok(None);
+    }
+    carry_out(engine, waiting, record).await.map(Some)
+}
+
+async fn carry_out(
+    engine: Arc<Inner>,
+    waiting: Waiting,
+    record: DecisionRecord,
+) -> Result<Answer, DecideError> {
     let resumed = Resumed { request: waiting.request, record };
     let mut batch = waiting.batch;
     if let Some(call) = batch.calls.first_mut() {
         call.args = resumed.args();
     }
-    batch::resume(engine, batch, resumed).await.map(Some).ok_or(DecideError::NotFound)
+    batch::resume(engine, batch, resumed).await.ok_or(DecideError::NotFound)
 }

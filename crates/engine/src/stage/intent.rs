@@ -1,9 +1,9 @@
 //! Stage 11: "started" is recorded before anything runs. No intent record, no run.
 
-use toolcrib_core::{ErrorType, Intent, canonical};
+use toolcrib_core::{ErrorType, Intent, StoreError, ToolError};
 
 use super::gates;
-use crate::flight::{InFlight, Passed, Step, fail};
+use crate::flight::{InFlight, Passed, Step, Stop, fail};
 
 pub(crate) async fn run(flight: &mut InFlight) -> Step {
     if !flight.engine().registry.tools_enabled() {
@@ -12,27 +12,31 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     if flight.approved_by.is_some() {
         gates::still_allowed(flight)?;
     }
-    let tool = flight.tool()?;
-    let effect = flight.assessed()?.effect;
-    let intent = Intent {
-        call: flight.call,
-        run: flight.scope.run.as_ref().map(|run| run.id),
-        tool: tool.spec().name.clone(),
-        origin: flight.scope.origin,
-        effect,
-        context: std::sync::Arc::clone(&flight.scope.context),
-        // What may run again after a crash needs no proof of what exactly was run.
-        args_hash: (!effect.is_repeatable()).then(|| canonical::sha256(flight.shown_args())),
-        epoch: flight.engine().epoch(),
-    };
+    let started_at = flight.engine().clock.now_ms();
+    let intent = Intent { facts: flight.facts(), started_at, epoch: flight.engine().epoch() };
     match flight.engine().calls.begin(intent).await {
         Ok(()) => {
-            flight.started = true;
+            flight.started_at = Some(started_at);
+            crate::failpoint::hit("intent");
             Ok(Passed::PLAIN)
         }
-        Err(error) => fail(
-            ErrorType::ExecutionError,
-            format!("The call could not be recorded ({error}), so it was not run."),
-        ),
+        Err(error) => Err(not_recorded(&error)),
     }
+}
+
+/// Why a call without a record was not run.
+fn not_recorded(error: &StoreError) -> Stop {
+    let text = match error {
+        StoreError::Conflict(_) => {
+            "A call with this id was started before, so it was not run again. Send the call under a new id if it is meant as another one.".to_owned()
+        }
+        StoreError::Full(_) => {
+            "The call could not be recorded because the disk is full, so it was not run. It can be tried again when there is room.".to_owned()
+        }
+        StoreError::Busy(_) => {
+            "The call could not be recorded because the store is busy, so it was not run. Try again.".to_owned()
+        }
+        error => format!("The call could not be recorded ({error}), so it was not run."),
+    };
+    Stop::Fail(ToolError::new(ErrorType::StoreFailed, text))
 }

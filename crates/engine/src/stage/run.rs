@@ -28,6 +28,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     loop {
         flight.attempts += 1;
         flight.tell(EventKind::BeforeTool, |_| ());
+        crate::failpoint::hit("spawn");
         // The stage begins with the first attempt; the others come after a wait.
         let first = flight.attempts == 1;
         let begun = if first { flight.last_stamp() } else { Instant::now() };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use toolcrib_core::{
-    ErrorType, EventKind, ModelResult, OutcomeKind, Stage, StageVerdict, ToolError, defaults,
+    ErrorType, EventKind, ModelResult, Outcome, Settlement, Stage, StageVerdict, ToolError, defaults,
 };
 
 use super::{repeat, shape};
@@ -13,7 +13,7 @@ use crate::pipeline::kind_of;
 pub(crate) async fn run(
     flight: &mut InFlight,
     result: Result<ModelResult, ToolError>,
-) -> (OutcomeKind, Result<ModelResult, ToolError>) {
+) -> Outcome {
     flight.held = None;
     flight.queued = None;
     flight.permits.clear();
@@ -25,8 +25,16 @@ pub(crate) async fn run(
     repeat::ended(flight, failure.as_ref());
     tell(flight, result.as_ref().ok(), failure.as_ref());
     let kind = kind_of(&result);
-    let record = flight.call_record(kind, failure.map(|(error_type, _)| error_type));
-    let stored = flight.engine().calls.settle(record).await;
+    let failure = failure.map(|(error_type, message)| ToolError::new(error_type, message));
+    let record = flight.call_record(kind, failure.as_ref());
+    let mut outcome = flight.outcome(kind, result);
+    let settlement = Settlement { record, outcome: None };
+    let calls = &flight.engine().calls;
+    let settlement =
+        if calls.keeps_evidence() { settlement.with_outcome(&outcome) } else { settlement };
+    crate::failpoint::hit("exit");
+    let stored = calls.settle(settlement).await;
+    crate::failpoint::hit("answer");
     flight.answered = true;
     let step = match stored {
         // The tool ran: its result is never thrown away because a record could not be written.
@@ -39,7 +47,8 @@ pub(crate) async fn run(
     };
     // A passed stage never stops the call.
     let _ = flight.record(Stage::Settle, Ok(step));
-    (kind, result)
+    outcome.report.stages.extend(flight.take_trace());
+    outcome
 }
 
 /// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is kept all the same.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::store::{Question, Waiting};
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, DecisionRecord, StoreError,
+    ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, DecisionRecord, StoreError,
 };
 
 /// Decided questions that are remembered, so that a second decision still gets the first.
@@ -46,6 +46,12 @@ impl ApprovalStore for MemoryApprovals {
         Box::pin(ready(Ok(self.lock().get(&id).cloned())))
     }
 
+    fn of_call(&self, call: CallId) -> BoxFuture<'_, Result<Option<Question>, StoreError>> {
+        let rows = self.lock();
+        let found = rows.values().rev().find(|(waiting, _)| waiting.request.call == call);
+        Box::pin(ready(Ok(found.cloned())))
+    }
+
     fn decide(
         &self,
         id: ApprovalId,
@@ -67,5 +73,17 @@ impl ApprovalStore for MemoryApprovals {
         let pending =
             rows.values().filter(|(_, d)| d.is_none()).map(|(w, _)| w.request.clone()).collect();
         Box::pin(ready(Ok(pending)))
+    }
+
+    fn questions<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+        let rows = self.lock();
+        let of_owner =
+            rows.values().rev().filter(|(waiting, _)| waiting.request.context.owner == owner);
+        let found = of_owner.take(limit).cloned().collect();
+        Box::pin(ready(Ok(found)))
     }
 }

@@ -1,141 +1,337 @@
 //! Calls and their outcomes, in memory.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use toolcrib_core::{BoxFuture, CallId, CallRecord, CallStore, Change, Intent, StoreError};
+use toolcrib_core::{
+    Acceptance, AcceptedBatch, BatchId, BoxFuture, CallFilter, CallHistory, CallId, CallRow,
+    CallStatus, CallStore, Intent, Recovered, Settlement, StoreError, StoredCall,
+    ToolMetrics, WorkerState,
+};
 
-/// Settled calls that are remembered; the oldest go first. Open calls are never forgotten.
+use super::metrics;
+
+/// Ended calls that are remembered; the oldest go first. Open calls are never forgotten.
 const KEPT: usize = 10_000;
-
-/// One line of the log; what it says of a call is in the maps.
-#[derive(Clone, Copy)]
-enum Logged {
-    Started(CallId),
-    Settled(CallId),
-}
 
 /// What is known of a call.
 enum Row {
-    Open,
-    Settled(CallRecord),
+    Open(Box<Intent>),
+    Ended(Box<Settlement>),
+}
+
+impl Row {
+    fn row(&self) -> CallRow {
+        match self {
+            Self::Open(intent) => CallRow {
+                facts: intent.facts.clone(),
+                started_at: Some(intent.started_at),
+                epoch: intent.epoch,
+                end: None,
+            },
+            Self::Ended(settlement) => settlement.record.clone().into(),
+        }
+    }
 }
 
 #[derive(Default)]
 struct State {
     epoch: u64,
+    /// Claims that were given back.
+    gone: HashSet<u64>,
     calls: HashMap<CallId, Row, foldhash::fast::RandomState>,
-    log: VecDeque<Logged>,
-    /// Changes that were forgotten from the front of the log.
-    forgotten: u64,
+    /// Ended calls, the oldest first.
+    ended: VecDeque<CallId>,
+    batches: HashMap<BatchId, (AcceptedBatch, bool)>,
+    keys: HashMap<(String, String), BatchId>,
 }
 
 /// A [`CallStore`] that lives as long as the process.
 #[derive(Default)]
 pub struct MemoryCalls {
     state: Mutex<State>,
+    is_light: bool,
 }
 
 impl MemoryCalls {
+    /// One that counts ends only: without arguments, hashes and results.
+    #[must_use]
+    pub fn light() -> Self {
+        Self { is_light: true, ..Self::default() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
+    fn is_alive(&self, epoch: u64) -> bool {
+        // Number 0 is that of an engine that never claimed any.
+        epoch == 0 || (epoch <= self.epoch && !self.gone.contains(&epoch))
+    }
+
+    fn check_epoch(&self, claimed: u64) -> Result<(), StoreError> {
+        if self.is_alive(claimed) {
+            return Ok(());
+        }
+        Err(StoreError::Fenced { current: self.epoch, claimed })
+    }
+
     fn begin(&mut self, intent: Intent) -> Result<(), StoreError> {
         self.check_epoch(intent.epoch)?;
-        let call = intent.call;
-        match self.calls.entry(call) {
-            Entry::Occupied(_) => return Err(StoreError::Conflict(call.to_string())),
-            Entry::Vacant(free) => free.insert(Row::Open),
+        let call = intent.facts.call;
+        let next_attempt = match self.calls.get(&call) {
+            None => true,
+            Some(Row::Open(open)) => open.is_repeatable() && !self.is_alive(open.epoch),
+            Some(Row::Ended(_)) => false,
         };
-        self.log(Logged::Started(call));
+        if !next_attempt {
+            return Err(StoreError::Conflict(call.to_string()));
+        }
+        self.calls.insert(call, Row::Open(Box::new(intent)));
         Ok(())
     }
 
     /// A call that was refused before it started has no intent, so there may be no row yet.
-    fn settle(&mut self, record: CallRecord) -> Result<(), StoreError> {
-        self.check_epoch(record.epoch)?;
-        let call = record.call;
+    fn settle(&mut self, settlement: Settlement) -> Result<(), StoreError> {
+        self.check_epoch(settlement.record.epoch)?;
+        self.end(settlement)
+    }
+
+    fn end(&mut self, settlement: Settlement) -> Result<(), StoreError> {
+        let call = settlement.record.facts.call;
         match self.calls.entry(call) {
-            Entry::Occupied(row) if matches!(row.get(), Row::Settled(_)) => {
+            Entry::Occupied(row) if matches!(row.get(), Row::Ended(_)) => {
                 return Err(StoreError::Conflict(call.to_string()));
             }
-            row => {
-                row.insert_entry(Row::Settled(record));
+            Entry::Occupied(row) => {
+                if let Row::Open(open) = row.get()
+                    && open.epoch != settlement.record.epoch
+                {
+                    let (current, claimed) = (open.epoch, settlement.record.epoch);
+                    return Err(StoreError::Fenced { current, claimed });
+                }
+                *row.into_mut() = Row::Ended(Box::new(settlement));
+            }
+            Entry::Vacant(free) => {
+                free.insert(Row::Ended(Box::new(settlement)));
             }
         }
-        self.log(Logged::Settled(call));
+        self.ended.push_back(call);
+        if self.ended.len() > KEPT
+            && let Some(old) = self.ended.pop_front()
+        {
+            self.calls.remove(&old);
+        }
         Ok(())
     }
 
-    fn check_epoch(&self, claimed: u64) -> Result<(), StoreError> {
-        if claimed < self.epoch {
-            return Err(StoreError::Fenced { current: self.epoch, claimed });
+    fn accept(&mut self, batch: AcceptedBatch) -> Result<Acceptance, StoreError> {
+        self.check_epoch(batch.epoch)?;
+        if let Some(key) = &batch.key {
+            let name = (batch.batch.context.owner.clone(), key.key.clone());
+            if let Some((first, _)) = self.keys.get(&name).and_then(|id| self.batches.get(id)) {
+                let same = first.key.as_ref().is_some_and(|k| k.fingerprint == key.fingerprint);
+                if !same {
+                    return Err(StoreError::Conflict(key.key.clone()));
+                }
+                let is_worked_on = self.is_alive(first.epoch);
+                return Ok(Acceptance::Known { first: Box::new(first.clone()), is_worked_on });
+            }
+            self.keys.insert(name, batch.id);
         }
-        Ok(())
+        self.batches.insert(batch.id, (batch, false));
+        Ok(Acceptance::New)
     }
 
-    fn log(&mut self, line: Logged) {
-        self.log.push_back(line);
-        while self.log.len() > 2 * KEPT {
-            self.forgotten += 1;
-            if let Some(Logged::Settled(old)) = self.log.pop_front() {
-                self.calls.remove(&old);
+    fn recover(&mut self, epoch: u64, now: i64) -> Recovered {
+        let mut found = Recovered::default();
+        let left: Vec<BatchId> = self
+            .batches
+            .iter()
+            .filter(|(_, (batch, done))| !done && !self.is_alive(batch.epoch))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in left {
+            if let Some((batch, _)) = self.batches.get_mut(&id) {
+                batch.epoch = epoch;
+                found.batches.push(batch.clone());
             }
         }
-    }
-
-    fn settled(&self, call: CallId) -> Option<CallRecord> {
-        match self.calls.get(&call)? {
-            Row::Open => None,
-            Row::Settled(record) => Some(record.clone()),
+        found.batches.sort_by_key(|batch| batch.id);
+        let goes_on: HashSet<CallId> =
+            found.batches.iter().flat_map(|b| b.batch.calls.iter().map(|call| call.id)).collect();
+        let mut open: Vec<Intent> = self
+            .calls
+            .values()
+            .filter_map(|row| match row {
+                Row::Open(intent) if !self.is_alive(intent.epoch) => Some((**intent).clone()),
+                _ => None,
+            })
+            .collect();
+        open.sort_by_key(|intent| intent.facts.call);
+        for intent in open {
+            let (call, repeatable) = (intent.facts.call, intent.is_repeatable());
+            let stays = repeatable && (intent.facts.run.is_some() || goes_on.contains(&call));
+            if stays {
+                continue;
+            }
+            let of = intent.epoch;
+            // The store itself ends it, whoever it belonged to.
+            if self.end(Settlement::of_crash(intent, now, of)).is_ok() {
+                if repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
+            }
         }
-    }
-
-    fn change(&self, line: Logged) -> Option<Change> {
-        match line {
-            Logged::Started(call) => Some(Change::Started(call)),
-            Logged::Settled(call) => self.settled(call).map(Change::Settled),
-        }
+        found
     }
 }
 
 impl CallStore for MemoryCalls {
+    fn keeps_evidence(&self) -> bool {
+        !self.is_light
+    }
+
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         let mut state = self.lock();
         state.epoch += 1;
         Box::pin(ready(Ok(state.epoch)))
     }
 
+    fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.lock().gone.insert(epoch);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>> {
+        let state = self.lock();
+        let found = if epoch == 0 || epoch > state.epoch {
+            WorkerState::Unknown
+        } else if state.is_alive(epoch) {
+            WorkerState::Alive("this process".to_owned())
+        } else {
+            WorkerState::Gone
+        };
+        Box::pin(ready(Ok(found)))
+    }
+
+    fn accept(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+        Box::pin(ready(self.lock().accept(batch)))
+    }
+
+    fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let mut state = self.lock();
+        let free = state.batches.get(&id).is_some_and(|(batch, _)| !state.is_alive(batch.epoch));
+        if let Some((batch, _)) = state.batches.get_mut(&id).filter(|_| free) {
+            batch.epoch = epoch;
+        }
+        Box::pin(ready(Ok(free)))
+    }
+
+    fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let mut state = self.lock();
+        let found = state.batches.get_mut(&id).map(|(_, done)| *done = true);
+        Box::pin(ready(found.ok_or_else(|| StoreError::Missing(id.to_string()))))
+    }
+
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(self.lock().begin(intent)))
     }
 
-    fn settle(&self, record: CallRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(ready(self.lock().settle(record)))
+    fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().settle(settlement)))
     }
 
-    fn outcome(&self, call: CallId) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>> {
-        Box::pin(ready(Ok(self.lock().settled(call))))
-    }
-
-    fn open(&self) -> BoxFuture<'_, Result<Vec<CallId>, StoreError>> {
+    fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>> {
         let state = self.lock();
-        let rows = state.calls.iter().filter(|(_, row)| matches!(row, Row::Open));
-        let mut open: Vec<CallId> = rows.map(|(call, _)| *call).collect();
-        open.sort_unstable();
+        let found = state.calls.get(&call).map(|row| {
+            let outcome = match row {
+                Row::Ended(settlement) => settlement.outcome.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+                Row::Open(_) => None,
+            };
+            let row = row.row();
+            let is_worked_on = row.end.is_none() && state.is_alive(row.epoch);
+            StoredCall { row, outcome, is_worked_on }
+        });
+        Box::pin(ready(Ok(found)))
+    }
+
+    fn open(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
+        let state = self.lock();
+        let rows = state.calls.values().filter(|row| matches!(row, Row::Open(_)));
+        let mut open: Vec<CallRow> = rows.map(Row::row).collect();
+        open.sort_by_key(|row| row.facts.call);
         Box::pin(ready(Ok(open)))
     }
 
-    fn changes(&self, since: u64) -> BoxFuture<'_, Result<(u64, Vec<Change>), StoreError>> {
-        let state = self.lock();
-        let skip = usize::try_from(since.saturating_sub(state.forgotten)).unwrap_or(usize::MAX);
-        let changes = state.log.iter().skip(skip).filter_map(|line| state.change(*line)).collect();
-        let end = state.forgotten + state.log.len() as u64;
-        Box::pin(ready(Ok((end, changes))))
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        Box::pin(ready(Ok(self.lock().recover(epoch, now_ms))))
     }
+}
+
+impl CallHistory for MemoryCalls {
+    fn calls(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
+        let state = self.lock();
+        let mut rows: Vec<CallRow> =
+            state.calls.values().map(Row::row).filter(|row| fits(row, &filter)).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.facts.call));
+        rows.truncate(filter.limit);
+        Box::pin(ready(Ok(rows)))
+    }
+
+    fn calls_like<'a>(
+        &'a self,
+        owner: &'a str,
+        prefix: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<CallId>, StoreError>> {
+        let state = self.lock();
+        let mut ids: Vec<CallId> = state
+            .calls
+            .iter()
+            .filter(|(id, row)| {
+                row.row().facts.context.owner == owner && id.to_string().starts_with(prefix)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
+        ids.truncate(limit);
+        Box::pin(ready(Ok(ids)))
+    }
+
+    fn metrics<'a>(
+        &'a self,
+        owner: &'a str,
+        since: Option<i64>,
+    ) -> BoxFuture<'a, Result<Vec<ToolMetrics>, StoreError>> {
+        let filter = CallFilter { owner: owner.to_owned(), since, ..CallFilter::default() };
+        let state = self.lock();
+        let rows = state.calls.values().map(Row::row).filter(|row| fits(row, &filter));
+        Box::pin(ready(Ok(metrics::of(rows))))
+    }
+}
+
+/// Whether a call is one of those that are looked for.
+fn fits(row: &CallRow, filter: &CallFilter) -> bool {
+    let facts = &row.facts;
+    let is = |wanted: &Option<String>, found: Option<&str>| {
+        wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+    };
+    let status = match filter.status {
+        None => true,
+        Some(CallStatus::Open) => row.end.is_none(),
+        Some(CallStatus::Ended(kind)) => row.end.as_ref().is_some_and(|end| end.outcome == kind),
+    };
+    status
+        && facts.context.owner == filter.owner
+        && is(&filter.tool, facts.tool.as_ref().map(toolcrib_core::ToolName::as_str))
+        && is(&filter.operation, facts.operation.as_deref())
+        && is(&filter.agent, Some(&facts.context.agent))
+        && is(&filter.conversation, Some(&facts.context.conversation))
+        && filter.run.is_none_or(|run| facts.run == Some(run))
+        && filter.since.is_none_or(|since| facts.received_at >= since)
+        && filter.until.is_none_or(|until| facts.received_at < until)
+        && filter.before.is_none_or(|before| facts.call < before)
 }

@@ -42,7 +42,12 @@ impl GrantStore for MemoryGrants {
         Box::pin(ready(Ok(grants)))
     }
 
-    fn revoke(&self, id: GrantId) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn revoke<'a>(
+        &'a self,
+        id: GrantId,
+        _by: &'a str,
+        _at: i64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut grants = self.lock();
         let before = grants.len();
         grants.retain(|grant| grant.id != id);

@@ -22,7 +22,7 @@ fn by_ann(decision: Decision) -> DecisionRecord {
     DecisionRecord { decision, decided_by: "ann".into(), decided_at: 1_000 }
 }
 
-const ONCE: Decision = Decision::Approve { scope: GrantScope::Once };
+const ONCE: Decision = Decision::approve();
 
 #[tokio::test]
 async fn decisions_and_what_the_model_reads() {
@@ -162,7 +162,7 @@ async fn the_deadline_of_a_question_runs_only_while_it_is_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_decision_for_the_run_answers_the_questions_that_waited_behind_it() {
-    let approver = OneAtATime::deciding(Decision::Approve { scope: GrantScope::Run });
+    let approver = OneAtATime::deciding(Decision::approve_for(GrantScope::Run));
     assert_eq!(three_at_once(&approver).await, [OutcomeKind::Succeeded; 3]);
     assert_eq!(approver.asked(), 1);
 }
@@ -173,7 +173,7 @@ async fn grants_hold_as_far_as_their_scope_and_no_further() {
         [(GrantScope::Once, 2, 3), (GrantScope::Run, 1, 2), (GrantScope::Always, 1, 1)]
     {
         let tool = risky();
-        let decisions = (0..3).map(|_| Decision::Approve { scope });
+        let decisions = (0..3).map(|_| Decision::approve_for(scope));
         let approver = Arc::new(ScriptedApprover::deciding(decisions));
         let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;
         let run = engine.open_run(RunSpec::default()).unwrap();
@@ -190,7 +190,7 @@ async fn grants_hold_as_far_as_their_scope_and_no_further() {
 async fn grants_are_listed_and_revoked() {
     let tool = risky();
     let approver = Arc::new(ScriptedApprover::deciding([
-        Decision::Approve { scope: GrantScope::Always },
+        Decision::approve_for(GrantScope::Always),
         Decision::Deny { note: None },
     ]));
     let engine = engine(Engine::builder().approver(approver), &[&tool]).await;
@@ -340,7 +340,7 @@ async fn a_grant_does_not_answer_for_a_higher_risk() {
         Ok(assessed)
     });
     let tool = Arc::new(tool);
-    let always = || Decision::Approve { scope: GrantScope::Always };
+    let always = || Decision::approve_for(GrantScope::Always);
     let approver = Arc::new(ScriptedApprover::deciding([always(), always()]));
     let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;
     for n in [1, 3, 2] {

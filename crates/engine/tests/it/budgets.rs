@@ -81,7 +81,7 @@ async fn tool_time_counts_and_waiting_for_people_does_not() {
         ) -> toolcrib_core::BoxFuture<'a, toolcrib_core::Asked> {
             Box::pin(async {
                 tokio::time::sleep(Duration::from_secs(200)).await;
-                let decision = toolcrib_core::Decision::Approve { scope: Default::default() };
+                let decision = toolcrib_core::Decision::approve();
                 toolcrib_core::Asked::Decided { decision, by: "ann".into() }
             })
         }

@@ -120,7 +120,7 @@ async fn arguments_approved_are_arguments_run() {
     let tool = Arc::new(ScriptedTool::new("risky").spec(|s| s.risk = Risk::High));
     let edited = json!({"n": 2});
     let approver = Arc::new(ScriptedApprover::deciding([
-        Decision::Approve { scope: Default::default() },
+        Decision::approve(),
         Decision::Edit { args: edited.clone() },
     ]));
     let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;

@@ -3,18 +3,22 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 use toolcrib_core::store::{Question, Waiting};
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, DecisionRecord, StoreError,
+    ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, DecisionRecord, StoreError,
 };
 
-use super::text;
+use super::{at_most, text};
 use crate::error::Failure;
 use crate::json;
 use crate::store::SqliteStore;
 use crate::writer::Survives;
 
-const ASK: &str = "INSERT INTO approvals (id, owner, run, request, batch, requested_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
-const GET: &str = "SELECT request, batch, decision FROM approvals WHERE id = ?1";
+const ASK: &str = "INSERT INTO approvals (id, owner, run, call, request, batch, setup, requested_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
+const GET: &str = "SELECT request, batch, setup, decision FROM approvals WHERE id = ?1";
+const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHERE call = ?1
+    ORDER BY id DESC LIMIT 1";
+const OF_OWNER: &str = "SELECT request, batch, setup, decision FROM approvals WHERE owner = ?1
+    ORDER BY id DESC LIMIT ?2";
 const DECIDE: &str = "UPDATE approvals SET decision = ?2 WHERE id = ?1 AND decision IS NULL";
 const FIRST: &str = "SELECT decision FROM approvals WHERE id = ?1";
 /// Ids are ordered by time.
@@ -30,6 +34,25 @@ impl ApprovalStore for SqliteStore {
             let mut statement = conn.prepare_cached(GET)?;
             let found = statement.query_and_then([id.to_string()], question)?.next();
             found.transpose()
+        })
+    }
+
+    fn of_call(&self, call: CallId) -> BoxFuture<'_, Result<Option<Question>, StoreError>> {
+        self.read(move |conn| {
+            let mut statement = conn.prepare_cached(OF_CALL)?;
+            let found = statement.query_and_then([call.to_string()], question)?.next();
+            found.transpose()
+        })
+    }
+
+    fn questions<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+        let key = (owner.to_owned(), at_most(limit));
+        self.read(move |conn| {
+            conn.prepare_cached(OF_OWNER)?.query_and_then(key, question)?.collect()
         })
     }
 
@@ -50,14 +73,16 @@ impl ApprovalStore for SqliteStore {
 }
 
 fn ask(conn: &Connection, waiting: &Waiting) -> Result<(), Failure> {
-    let Waiting { request, batch } = waiting;
+    let Waiting { request, batch, setup } = waiting;
     let id = request.id.to_string();
     let added = conn.prepare_cached(ASK)?.execute((
         &id,
         &request.context.owner,
         request.run.map(|run| run.to_string()),
+        request.call.to_string(),
         json::write(request)?,
         json::write(batch)?,
+        json::write(setup)?,
         request.requested_at,
     ))?;
     match added {
@@ -81,8 +106,11 @@ fn decide(
 }
 
 fn question(row: &Row<'_>) -> Result<Question, Failure> {
-    let waiting =
-        Waiting { request: json::read(text(row, 0)?)?, batch: json::read(text(row, 1)?)? };
-    let decision: Option<String> = row.get(2)?;
+    let waiting = Waiting {
+        request: json::read(text(row, 0)?)?,
+        batch: json::read(text(row, 1)?)?,
+        setup: json::read(text(row, 2)?)?,
+    };
+    let decision: Option<String> = row.get(3)?;
     Ok((waiting, decision.as_deref().map(json::read).transpose()?))
 }

@@ -44,7 +44,12 @@ impl GrantStore for SqliteStore {
         self.read(move |conn| grants(conn, OF_OWNER, key))
     }
 
-    fn revoke(&self, id: GrantId) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn revoke<'a>(
+        &'a self,
+        id: GrantId,
+        _by: &'a str,
+        _at: i64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.write(Survives::PowerLoss, move |conn| {
             let mut statement = conn.prepare_cached("DELETE FROM grants WHERE id = ?1")?;
             Ok(statement.execute([id.to_string()])? > 0)

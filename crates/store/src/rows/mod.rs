@@ -1,11 +1,16 @@
 //! The store traits of `core`, one file per kind of row.
 
 mod approvals;
+mod audit;
+mod calls;
 mod checkpoints;
 mod conversations;
 mod facts;
 mod grants;
+mod history;
 mod runs;
+mod switches;
+mod usage;
 
 use rusqlite::Row;
 

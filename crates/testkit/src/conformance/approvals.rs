@@ -19,8 +19,8 @@ pub async fn approvals(store: &dyn ApprovalStore) {
 
 async fn every_decision_comes_back(store: &dyn ApprovalStore) {
     for decision in [
-        Decision::Approve { scope: GrantScope::Once },
-        Decision::Approve { scope: GrantScope::Always },
+        Decision::approve(),
+        Decision::approve_for(GrantScope::Always),
         Decision::Deny { note: None },
         Decision::Deny { note: Some("not \u{1f4a5} today\n".into()) },
         Decision::Edit {

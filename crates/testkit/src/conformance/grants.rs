@@ -15,6 +15,7 @@ pub async fn grants(store: &dyn GrantStore) {
 
 fn grant(owner: &str, scope: GrantScope) -> Grant {
     Grant {
+        args: std::collections::BTreeMap::new(),
         id: GrantId::fresh(),
         owner: owner.into(),
         operation: "git.push".into(),
@@ -32,6 +33,7 @@ fn grant(owner: &str, scope: GrantScope) -> Grant {
 
 fn query(owner: &str) -> GrantQuery<'_> {
     GrantQuery {
+        args: &serde_json::Value::Null,
         owner,
         operation: "git.push",
         definition_hash: "d1",
@@ -87,7 +89,7 @@ async fn the_first_that_answers_is_found(store: &dyn GrantStore) {
     }
     let found = store.find(query("order"), ReasonKind::Rule).await.unwrap();
     assert_eq!(found.as_ref(), Some(&second));
-    assert!(store.revoke(second.id).await.unwrap());
+    assert!(store.revoke(second.id, "ann", 3).await.unwrap());
     let found = store.find(query("order"), ReasonKind::Rule).await.unwrap();
     assert_eq!(found.as_ref(), Some(&first));
 }
@@ -100,8 +102,8 @@ async fn they_are_listed_and_revoked(store: &dyn GrantStore) {
     store.add(grant("somebody", GrantScope::Always)).await.unwrap();
     assert_eq!(store.list("list").await.unwrap(), given);
     assert!(matches!(store.add(given[0].clone()).await, Err(StoreError::Conflict(_))));
-    assert!(store.revoke(given[0].id).await.unwrap());
-    assert!(!store.revoke(given[0].id).await.unwrap());
+    assert!(store.revoke(given[0].id, "ann", 3).await.unwrap());
+    assert!(!store.revoke(given[0].id, "ann", 3).await.unwrap());
     assert_eq!(store.list("list").await.unwrap(), given[1..]);
     assert!(store.list("nobody at all").await.unwrap().is_empty());
 }

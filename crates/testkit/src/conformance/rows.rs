@@ -60,6 +60,7 @@ pub fn question() -> Waiting {
     let call = Call::new("delete_file", args.clone());
     let run = Some(RunId::fresh());
     let request = ApprovalRequest {
+        question: None,
         id: ApprovalId::fresh(),
         call: CallId::fresh(),
         run,
@@ -79,7 +80,7 @@ pub fn question() -> Waiting {
         expires_at: Some(9_000),
     };
     let batch = Batch { run, ..Batch::new(Origin::Model, vec![call]) };
-    Waiting { request, batch }
+    Waiting { request, batch, setup: serde_json::json!({"roots": ["/w"]}) }
 }
 
 pub(super) fn decided(decision: Decision, by: &str) -> DecisionRecord {

@@ -49,7 +49,7 @@ fn same<T: PartialEq + Debug>(answer: Result<T, StoreError>, expected: Result<T,
         StoreError::Conflict(_) => Refused::Conflict,
         StoreError::Missing(_) => Refused::Missing,
         StoreError::Fenced { current, claimed } => Refused::Fenced { current, claimed },
-        StoreError::Failed(words) => panic!("the store failed: {words}"),
+        error => panic!("{error}"),
     });
     assert_eq!(answer, expected);
 }
@@ -101,6 +101,7 @@ fn run_of(a: u8, b: u8, c: u8) -> StoredRun {
 
 fn grant(a: u8, b: u8, c: u8) -> Grant {
     Grant {
+        args: std::collections::BTreeMap::new(),
         id: id("grant", a),
         owner: owner(b),
         operation: "op".into(),
@@ -187,12 +188,13 @@ impl Both<'_> {
             let before = self.model.grants.len();
             self.model.grants.retain(|grant| grant.id != id("grant", a));
             let expected = self.model.grants.len() < before;
-            same(self.stores.grants.revoke(id("grant", a)).await, Ok(expected));
+            same(self.stores.grants.revoke(id("grant", a), "ann", 3).await, Ok(expected));
             return;
         }
         let owner = owner(b);
         let query = GrantQuery {
-            owner: &owner,
+            args: &serde_json::Value::Null,
+        owner: &owner,
             operation: "op",
             definition_hash: "d",
             risk: Risk::High,

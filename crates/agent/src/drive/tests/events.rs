@@ -30,7 +30,7 @@ async fn a_run_with_parallel_calls_an_approval_a_denial_and_an_error() {
     let broken = Arc::new(ScriptedTool::new("broken").fails(ToolError::execution("it broke")));
     let approver = ScriptedApprover::new([
         Asked::Decided {
-            decision: Decision::Approve { scope: GrantScope::Once },
+            decision: Decision::approve(),
             by: "ann".into(),
         },
         Asked::Decided {

@@ -96,7 +96,7 @@ impl Person for Steady {
 
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
         let decision = match number(&request.args) % 4 {
-            0 => Decision::Approve { scope: GrantScope::Once },
+            0 => Decision::approve(),
             1 => Decision::Deny { note: Some("no".into()) },
             2 => Decision::Edit { args: json!({"n": 4_000}) },
             _ => Decision::Skip,

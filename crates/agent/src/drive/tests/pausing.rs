@@ -125,7 +125,7 @@ async fn check_decision(decision: Decision, runs: usize, part: &str) {
 
 #[tokio::test]
 async fn approved_denied_edited_or_skipped_in_another_process() {
-    check_decision(Decision::Approve { scope: GrantScope::Once }, 1, "did {\\\"n\\\":2}").await;
+    check_decision(Decision::approve(), 1, "did {\\\"n\\\":2}").await;
     check_decision(Decision::Deny { note: Some("keep it".into()) }, 0, "keep it").await;
     check_decision(Decision::Edit { args: json!({"n": 3}) }, 1, "did {\\\"n\\\":3}").await;
     check_decision(Decision::Skip, 0, "skipped by the user").await;
@@ -158,7 +158,7 @@ async fn an_answer_alone_leaves_the_approval_waiting() {
 
 impl Halves {
     async fn second_of(self, before: Ran, delete: &Arc<ScriptedTool>) -> Ran {
-        let approve = Decision::Approve { scope: GrantScope::Once };
+        let approve = Decision::approve();
         let halves = Self { first: before, ..self };
         halves.second(Decides(Said::Skipped, approve), delete).await
     }
@@ -170,7 +170,7 @@ async fn an_approval_of_a_tool_that_changed_since_is_not_valid() {
     let halves = first(&delete).await;
     let changed =
         Arc::new(risky("delete").spec(|spec| spec.description = "Does something else.".into()));
-    let approve = Decision::Approve { scope: GrantScope::Once };
+    let approve = Decision::approve();
     let ran = halves.second(Decides(Said::Skipped, approve), &changed).await;
     assert_eq!((ran.end(), changed.runs(), delete.runs()), ("completed", 0, 0));
     let answer = ran.answers(0)[2].clone();

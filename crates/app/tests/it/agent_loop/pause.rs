@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_app::agent::machine::{Question, Said};
 use toolcrib_app::core::{
-    ApprovalRequest, Decision, DecisionRecord, GrantScope, OutcomeKind, RunStatus,
+    ApprovalRequest, Decision, DecisionRecord, OutcomeKind, RunStatus,
 };
 use toolcrib_app::runner::WaitForDecision;
 
@@ -18,7 +18,7 @@ const RISKY: &str = "description = \"Sends a letter.\"\nrisk = \"high\"\n";
 struct Decides(Decision);
 
 fn approve() -> Decision {
-    Decision::Approve { scope: GrantScope::Once }
+    Decision::approve()
 }
 
 impl Person for Decides {

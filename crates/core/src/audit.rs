@@ -1,0 +1,407 @@
+//! The audit's records: what is said of each event, how records are chained, and what a checkpoint signs.
+//!
+//! A record is one line of canonical JSON. Its hash covers the hash before it, so that no record can be changed, taken out, added or moved
+//! without changing all that follow; signed checkpoints with a key outside the database find even that (reliability 4.6).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::approval::{ApprovalRequest, Decision, DecisionRecord};
+use crate::call::{Context, Origin};
+use crate::canonical;
+use crate::error::ErrorType;
+use crate::grant::{Grant, GrantScope};
+use crate::id::{ApprovalId, BatchId, CallId, GrantId, RunId};
+use crate::outcome::OutcomeKind;
+use crate::spec::{Effect, Risk};
+use crate::store::{AcceptedBatch, CallFacts, CallRecord, Intent, Switch};
+
+/// Version of the records' form; it is part of every record.
+pub const AUDIT_VERSION: u32 = 1;
+/// Records between two checkpoints (reliability 4.6: 1,000).
+pub const CHECKPOINT_RECORDS: u64 = 1_000;
+/// Time between two checkpoints of a chain that grows (reliability 4.6: 60 s).
+pub const CHECKPOINT_SECONDS: u64 = 60;
+/// The chain of a database that one machine writes.
+pub const LOCAL_CHAIN: u64 = 1;
+
+/// What an audit record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditKind {
+    /// A batch was accepted.
+    Accepted,
+    /// A call that may change something starts.
+    Started,
+    /// A call has its outcome.
+    Settled,
+    /// A person is asked.
+    Asked,
+    /// A person decided.
+    Decided,
+    /// Somebody decided about what was decided already; the first decision stands.
+    DecidedAgain,
+    /// An approval is remembered.
+    Granted,
+    /// A remembered approval was taken back.
+    Revoked,
+    /// A switch was set.
+    Switched,
+}
+
+/// One event, without its place in a chain. What does not apply is left out of the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditEvent {
+    /// Milliseconds since 1970; the order is that of the numbers, not of the times.
+    pub at: i64,
+    /// What it is about.
+    pub kind: AuditKind,
+    /// Whose it is, with agent, conversation, topic, workspace, channel and device.
+    pub context: Arc<Context>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Who asked for the call.
+    pub origin: Option<Origin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The run.
+    pub run: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The call.
+    pub call: Option<CallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The accepted batch.
+    pub batch: Option<BatchId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The question.
+    pub approval: Option<ApprovalId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The grant.
+    pub grant: Option<GrantId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Canonical name of the tool, or the name that was asked for where there is none.
+    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The operation that policy names.
+    pub operation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Hash of the tool's definition.
+    pub definition_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// SHA-256 of the canonical arguments.
+    pub args_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Assessed risk.
+    pub risk: Option<Risk>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Assessed effect.
+    pub effect: Option<Effect>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How the call ended.
+    pub outcome: Option<OutcomeKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Why it failed.
+    pub error_type: Option<ErrorType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Attempts that were started.
+    pub attempts: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Nanoseconds that the tool ran.
+    pub run_nanos: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// SHA-256 of the outcome as it is kept.
+    pub output_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What was decided, or what a switch was set to.
+    pub decision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Who decided, granted, revoked or switched.
+    pub by: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Why a person is asked.
+    pub reasons: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Fencing number of whoever wrote it.
+    pub epoch: Option<u64>,
+}
+
+impl AuditEvent {
+    /// An event with nothing but when, what and whose.
+    #[must_use]
+    pub fn new(kind: AuditKind, at: i64, context: Arc<Context>) -> Self {
+        Self {
+            at,
+            kind,
+            context,
+            origin: None,
+            run: None,
+            call: None,
+            batch: None,
+            approval: None,
+            grant: None,
+            tool: None,
+            operation: None,
+            definition_hash: None,
+            args_hash: None,
+            risk: None,
+            effect: None,
+            outcome: None,
+            error_type: None,
+            attempts: None,
+            run_nanos: None,
+            output_hash: None,
+            decision: None,
+            by: None,
+            reasons: Vec::new(),
+            epoch: None,
+        }
+    }
+
+    fn of_call(kind: AuditKind, at: i64, facts: &CallFacts) -> Self {
+        let tool = facts.tool.as_ref().map(ToString::to_string);
+        Self {
+            origin: Some(facts.origin),
+            run: facts.run,
+            call: Some(facts.call),
+            approval: facts.approval,
+            tool: tool.or_else(|| facts.asked.clone()),
+            operation: facts.operation.clone(),
+            definition_hash: facts.definition_hash.clone(),
+            args_hash: facts.args_hash.clone(),
+            risk: facts.risk,
+            effect: facts.effect,
+            by: facts.approved_by.clone(),
+            ..Self::new(kind, at, Arc::clone(&facts.context))
+        }
+    }
+
+    /// A batch was accepted.
+    #[must_use]
+    pub fn accepted(batch: &AcceptedBatch) -> Self {
+        Self {
+            origin: Some(batch.batch.origin),
+            run: batch.batch.run,
+            batch: Some(batch.id),
+            epoch: Some(batch.epoch),
+            ..Self::new(AuditKind::Accepted, batch.accepted_at, Arc::clone(&batch.batch.context))
+        }
+    }
+
+    /// A call starts.
+    #[must_use]
+    pub fn started(intent: &Intent) -> Self {
+        Self {
+            epoch: Some(intent.epoch),
+            ..Self::of_call(AuditKind::Started, intent.started_at, &intent.facts)
+        }
+    }
+
+    /// A call has its outcome.
+    #[must_use]
+    pub fn settled(record: &CallRecord) -> Self {
+        let end = &record.end;
+        Self {
+            outcome: Some(end.outcome),
+            error_type: end.error_type,
+            attempts: Some(end.attempts),
+            run_nanos: Some(end.run_nanos),
+            output_hash: end.output_hash.clone(),
+            epoch: Some(record.epoch),
+            ..Self::of_call(AuditKind::Settled, end.ended_at, &record.facts)
+        }
+    }
+
+    fn of_question(kind: AuditKind, at: i64, request: &ApprovalRequest) -> Self {
+        Self {
+            origin: Some(request.origin),
+            run: request.run,
+            call: Some(request.call),
+            approval: Some(request.id),
+            tool: Some(request.tool.to_string()),
+            operation: Some(request.operation.clone()),
+            definition_hash: Some(request.definition_hash.clone()),
+            args_hash: Some(canonical::sha256(&request.args)),
+            risk: Some(request.risk),
+            effect: Some(request.effect),
+            reasons: request.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            ..Self::new(kind, at, Arc::new(request.context.clone()))
+        }
+    }
+
+    /// A person is asked.
+    #[must_use]
+    pub fn asked(request: &ApprovalRequest) -> Self {
+        Self::of_question(AuditKind::Asked, request.requested_at, request)
+    }
+
+    /// A person decided: first, or after somebody else.
+    #[must_use]
+    pub fn decided(request: &ApprovalRequest, record: &DecisionRecord, is_first: bool) -> Self {
+        let kind = if is_first { AuditKind::Decided } else { AuditKind::DecidedAgain };
+        let args_hash = match &record.decision {
+            Decision::Edit { args } => canonical::sha256(args),
+            _ => canonical::sha256(&request.args),
+        };
+        Self {
+            decision: Some(decision_word(&record.decision).to_owned()),
+            by: Some(record.decided_by.clone()),
+            args_hash: Some(args_hash),
+            reasons: Vec::new(),
+            ..Self::of_question(kind, record.decided_at, request)
+        }
+    }
+
+    fn of_grant(kind: AuditKind, at: i64, grant: &Grant) -> Self {
+        let context = Context {
+            owner: grant.owner.clone(),
+            conversation: grant.conversation.clone().unwrap_or_default(),
+            ..Context::default()
+        };
+        Self {
+            run: grant.run,
+            grant: Some(grant.id),
+            operation: Some(grant.operation.clone()),
+            definition_hash: Some(grant.definition_hash.clone()),
+            risk: Some(grant.risk),
+            decision: Some(scope_word(grant.scope).to_owned()),
+            ..Self::new(kind, at, Arc::new(context))
+        }
+    }
+
+    /// An approval is remembered.
+    #[must_use]
+    pub fn granted(grant: &Grant) -> Self {
+        Self {
+            by: Some(grant.created_by.clone()),
+            ..Self::of_grant(AuditKind::Granted, grant.created_at, grant)
+        }
+    }
+
+    /// A remembered approval was taken back.
+    #[must_use]
+    pub fn revoked(grant: &Grant, by: &str, at: i64) -> Self {
+        Self { by: Some(by.to_owned()), ..Self::of_grant(AuditKind::Revoked, at, grant) }
+    }
+
+    /// A switch was set; `None` = its setting was taken back.
+    #[must_use]
+    pub fn switched(switch: &Switch, enabled: Option<bool>) -> Self {
+        let context = Context { owner: switch.owner.clone(), ..Context::default() };
+        let decision = match enabled {
+            Some(true) => "on",
+            Some(false) => "off",
+            None => "default",
+        };
+        Self {
+            operation: Some(switch.name.clone()),
+            decision: Some(decision.to_owned()),
+            by: Some(switch.by.clone()),
+            ..Self::new(AuditKind::Switched, switch.at, Arc::new(context))
+        }
+    }
+
+    /// The record: canonical JSON in one line, with its place.
+    #[must_use]
+    pub fn text(&self, chain: u64, seq: u64) -> String {
+        // What is plain data always has a JSON form.
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(object) = &mut value {
+            object.insert("v".to_owned(), json!(AUDIT_VERSION));
+            object.insert("chain".to_owned(), json!(chain));
+            object.insert("seq".to_owned(), json!(seq));
+            if let Some(Value::Object(context)) = object.get_mut("context") {
+                context.retain(|_, word| word.as_str().is_none_or(|word| !word.is_empty()));
+            }
+        }
+        canonical::to_string(&value)
+    }
+}
+
+/// The wire word of a decision.
+#[must_use]
+pub fn decision_word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Approve { scope, .. } => match scope {
+            GrantScope::Once => "approve",
+            GrantScope::Run => "approve_run",
+            GrantScope::Conversation => "approve_conversation",
+            GrantScope::Always => "approve_always",
+        },
+        Decision::Deny { .. } => "deny",
+        Decision::Edit { .. } => "edit",
+        Decision::Skip => "skip",
+        Decision::Answer { .. } => "answer",
+    }
+}
+
+fn scope_word(scope: GrantScope) -> &'static str {
+    match scope {
+        GrantScope::Once => "once",
+        GrantScope::Run => "run",
+        GrantScope::Conversation => "conversation",
+        GrantScope::Always => "always",
+    }
+}
+
+/// A SHA-256.
+pub type Hash = [u8; 32];
+
+/// The hash that the first record of a chain follows.
+#[must_use]
+pub fn genesis(chain: u64) -> Hash {
+    Sha256::digest(format!("toolcrib audit {AUDIT_VERSION} chain {chain}")).into()
+}
+
+/// The hash of a record after another.
+#[must_use]
+pub fn link(previous: &Hash, text: &str) -> Hash {
+    Sha256::new().chain_update(previous).chain_update(text.as_bytes()).finalize().into()
+}
+
+/// A record as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRow {
+    /// Its chain.
+    pub chain: u64,
+    /// Its number in the chain, from 1, without gaps.
+    pub seq: u64,
+    /// The record.
+    pub text: String,
+    /// [`link`] of the record before it and this text, as 64 hexadecimal digits.
+    pub hash: String,
+}
+
+/// A signed statement of how far a chain had grown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditCheckpoint {
+    /// The chain.
+    pub chain: u64,
+    /// Number of the newest record.
+    pub seq: u64,
+    /// Its hash, as 64 hexadecimal digits.
+    pub head: String,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// The public key that verifies it, as hexadecimal digits.
+    pub key: String,
+    /// Signature over [`AuditCheckpoint::signed`], as hexadecimal digits.
+    pub signature: String,
+}
+
+impl AuditCheckpoint {
+    /// The bytes that are signed.
+    #[must_use]
+    pub fn signed(chain: u64, seq: u64, head: &str, at: i64) -> String {
+        format!("toolcrib audit checkpoint {AUDIT_VERSION}\n{chain}\n{seq}\n{head}\n{at}\n")
+    }
+}
+
+/// Signs checkpoints with a key that no database holds.
+pub trait AuditSigner: Send + Sync {
+    /// The public key, as hexadecimal digits.
+    fn public_key(&self) -> String;
+
+    /// The signature of these bytes, as hexadecimal digits.
+    fn sign(&self, bytes: &[u8]) -> String;
+}
