@@ -111,6 +111,8 @@ pub enum Event {
     Question {
         /// The call that asks.
         call: CallId,
+        /// Under which id the question is kept; whoever answers it first, here or elsewhere, has answered it.
+        approval: ApprovalId,
         /// The question.
         #[serde(flatten)]
         question: Question,
@@ -192,6 +194,9 @@ pub enum Waiting {
     Answer {
         /// The call that asks.
         call: CallId,
+        /// Under which id the question is kept.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalId>,
         /// The question.
         #[serde(flatten)]
         question: Question,

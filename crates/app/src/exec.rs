@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_core::{
-    Answer, Batch, Call, Context, Invoker as _, ModelAbility, Origin, RunId, RunLimits, RunSpec,
-    ToolError, ViewRequest,
+    Answer, Batch, Call, Context, ErrorType, Invoker as _, ModelAbility, Origin, RawArgs, RunId,
+    RunLimits, RunSpec, ToolError, ViewRequest,
 };
-use toolcrib_engine::Engine;
+use toolcrib_engine::{Engine, SubmitError};
 use toolcrib_providers::{self as providers, Answered, Format, HostedCall, ParseError, Reply};
 
+use crate::keyed;
 use crate::toolcrib::Toolcrib;
 
 /// One response of a model.
@@ -23,8 +24,12 @@ pub struct ExecRequest<'a> {
     pub origin: Origin,
     /// Whose calls they are.
     pub context: Arc<Context>,
-    /// What these calls may use together.
+    /// What these calls may use together. Under a key only the number of calls counts.
     pub limits: RunLimits,
+    /// The caller's own word for this response, an idempotency key: sent again, nothing of it runs twice, and the answers are those of the
+    /// first time. Its calls belong to no run then: one that another process goes on with after a crash would be gone by then. So they have
+    /// no budget of time or tokens together, each has its own timeout.
+    pub key: Option<String>,
 }
 
 /// One call with what became of it.
@@ -66,9 +71,12 @@ pub enum ExecError {
     /// The body cannot be read.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// No run could be opened.
+    /// No run could be opened, or the response has more calls than it may.
     #[error("{}", .0.message)]
     Run(ToolError),
+    /// The calls were not accepted under their key.
+    #[error(transparent)]
+    Key(#[from] SubmitError),
 }
 
 pub(crate) async fn run(
@@ -89,15 +97,13 @@ pub(crate) async fn run(
     let original = |name: &str| names.original(name).unwrap_or(name).to_owned();
     let calls: Vec<Call> =
         turn.calls.iter().map(|call| Call::new(original(&call.name), call.args.clone())).collect();
-    let engine = toolcrib.engine();
-    let run = engine
-        .open_run(RunSpec { limits: request.limits, ..RunSpec::default() })
-        .map_err(ExecError::Run)?;
-    let batch =
-        Batch { run: Some(run), view, context: request.context, ..Batch::new(request.origin, calls) };
-    let open = OpenRun { engine, run };
-    let answers = engine.invoke(batch).await;
-    drop(open);
+    let batch = Batch { view, context: request.context, ..Batch::new(request.origin, calls) };
+    // A response that was cut off so early that none of its calls can run may come again, whole, under the same key.
+    let runs = batch.calls.iter().any(|call| !matches!(call.args, RawArgs::Broken(_)));
+    let answers = match request.key.as_deref().filter(|_| runs) {
+        Some(key) => under_key(toolcrib.engine(), batch, request.limits, key).await?,
+        None => in_a_run(toolcrib.engine(), batch, request.limits).await?,
+    };
     let replies: Vec<Reply<'_>> = answers
         .iter()
         .enumerate()
@@ -119,6 +125,31 @@ pub(crate) async fn run(
         notes: turn.notes,
         complete: turn.complete,
     })
+}
+
+async fn in_a_run(
+    engine: &Engine,
+    batch: Batch,
+    limits: RunLimits,
+) -> Result<Vec<Answer>, ExecError> {
+    let spec = RunSpec { limits, ..RunSpec::default() };
+    let run = engine.open_run(spec).map_err(ExecError::Run)?;
+    let _open = OpenRun { engine, run };
+    Ok(engine.invoke(Batch { run: Some(run), ..batch }).await)
+}
+
+async fn under_key(
+    engine: &Engine,
+    batch: Batch,
+    limits: RunLimits,
+    key: &str,
+) -> Result<Vec<Answer>, ExecError> {
+    if let Some(most) = limits.calls.filter(|&most| batch.calls.len() as u64 > most) {
+        let text =
+            format!("The response has {} calls, more than the {most} it may.", batch.calls.len());
+        return Err(ExecError::Run(ToolError::new(ErrorType::BudgetExceeded, text)));
+    }
+    Ok(keyed::once(engine, batch, key).await?)
 }
 
 /// A run that is closed whatever happens to whoever waits for it.

@@ -8,15 +8,19 @@
 //! Absent on purpose: clap, a terminal, the environment.
 
 mod exec;
+mod keyed;
+mod records;
 pub mod runner;
 mod settings;
 mod stores;
+mod switches;
 mod tool_folders;
 mod toolcrib;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use settings::{Settings, SetupError, ToolFolder};
-pub use stores::Stores;
+pub use stores::{ANCHORS, Stores, StoresError};
+pub use switches::Switched;
 pub use toolcrib::{Builder, Toolcrib};
 
 /// The vocabulary.
@@ -25,10 +29,13 @@ pub use toolcrib_core as core;
 /// Reading and checking arguments as the door does.
 pub use toolcrib_engine::args;
 
+/// The audit: its verifier and its key.
+pub use toolcrib_engine::audit;
+
 /// Making output harmless and short as the door does.
 pub use toolcrib_engine::text;
 
-pub use toolcrib_engine::{Engine, EngineSettings, Preset, ToolSettings};
+pub use toolcrib_engine::{Decisions, Engine, EngineSettings, Preset, SubmitError, ToolSettings, grant_of};
 
 /// The address policy and the client that keeps it.
 pub use toolcrib_net as net;

@@ -83,7 +83,10 @@ pub enum SetupError {
     Net(String),
     /// The database cannot be used.
     #[error(transparent)]
-    Database(#[from] toolcrib_store::OpenError),
+    Database(#[from] crate::stores::StoresError),
+    /// What is stored cannot be read.
+    #[error("the store cannot be read: {0}")]
+    Store(#[from] toolcrib_core::StoreError),
     /// A runner was made of a Toolcrib without the tools of the loop.
     #[error("this Toolcrib was not built for agents; call `for_agents` on its builder")]
     NotForAgents,

@@ -1,16 +1,32 @@
 //! Where things are kept: one database, or memory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_core::{
-    ApprovalStore, AuditStore, CallHistory, CallStore, Checkpoints, FactStore, GrantStore,
+    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, Checkpoints, FactStore, GrantStore,
     SwitchStore, UsageStore,
 };
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns, MemorySwitches, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
+    MemorySwitches, MemoryUsage,
 };
-use toolcrib_store::{OpenError, SqliteStore};
+use toolcrib_engine::audit::{AuditKey, KeyError};
+use toolcrib_store::{ArtifactLimits, Artifacts, OpenError, SqliteStore, StoreOptions};
+
+/// Name of the file of anchors in the folder of the audit.
+pub const ANCHORS: &str = "anchors.jsonl";
+
+/// Why stores could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum StoresError {
+    /// The database cannot be used.
+    #[error(transparent)]
+    Database(#[from] OpenError),
+    /// The key that signs the audit cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
 
 /// The stores of a Toolcrib. Clones are the same stores.
 #[derive(Clone)]
@@ -31,18 +47,30 @@ pub struct Stores {
     pub switches: Arc<dyn SwitchStore>,
     /// The audit.
     pub audit: Arc<dyn AuditStore>,
+    /// Stored results.
+    pub artifacts: Arc<dyn ArtifactStore>,
     /// Small facts.
     pub facts: Arc<dyn FactStore>,
 }
 
 impl Stores {
-    /// All in one database file, or in memory.
+    /// All in one database file with a folder of artifacts beside it, `DATABASE.artifacts`; or in memory.
     ///
     /// # Errors
-    /// [`OpenError`] when the file cannot be used.
-    pub fn open(database: Option<&Path>) -> Result<Self, OpenError> {
+    /// [`StoresError`] when the database or the key of the audit cannot be used.
+    pub fn open(database: Option<&Path>) -> Result<Self, StoresError> {
         let Some(path) = database else { return Ok(Self::memory()) };
-        let store = Arc::new(SqliteStore::open(path)?);
+        let folder = Self::audit_folder(path);
+        let key = AuditKey::open(&folder)?;
+        let options = StoreOptions {
+            signer: Some(Arc::new(key)),
+            anchors: Some(folder.join(ANCHORS)),
+            ..StoreOptions::default()
+        };
+        let store = SqliteStore::open_with(path, options)?;
+        let limits = ArtifactLimits::default();
+        let artifacts = Artifacts::new(store.clone(), beside(path), limits).sweep_soon();
+        let store = Arc::new(store);
         Ok(Self {
             runs: Arc::clone(&store) as Arc<dyn Checkpoints>,
             calls: Arc::clone(&store) as Arc<dyn CallStore>,
@@ -52,8 +80,15 @@ impl Stores {
             usage: Arc::clone(&store) as Arc<dyn UsageStore>,
             switches: Arc::clone(&store) as Arc<dyn SwitchStore>,
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
+            artifacts: Arc::new(artifacts),
             facts: store,
         })
+    }
+
+    /// Where the key of a database's audit and its anchors are: the folder `audit` beside it.
+    #[must_use]
+    pub fn audit_folder(database: &Path) -> PathBuf {
+        database.with_file_name("audit")
     }
 
     /// In memory: gone with the process.
@@ -64,13 +99,21 @@ impl Stores {
         Self {
             runs: Arc::clone(&runs) as Arc<dyn Checkpoints>,
             calls: Arc::clone(&calls) as Arc<dyn CallStore>,
-            history: calls,
+            history: Arc::clone(&calls) as Arc<dyn CallHistory>,
             approvals: Arc::new(MemoryApprovals::default()),
             grants: Arc::new(MemoryGrants::default()),
-            usage: Arc::new(MemoryUsage::default()),
+            usage: Arc::new(MemoryUsage::with_calls(calls)),
             switches: Arc::new(MemorySwitches::default()),
             audit: Arc::new(MemoryAudit::default()),
+            artifacts: Arc::new(MemoryArtifacts::default()),
             facts: runs,
         }
     }
+}
+
+/// The folder of a database's artifacts: its own, as files that it does not know are removed from there.
+fn beside(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".artifacts");
+    name.into()
 }

@@ -9,18 +9,19 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, ArtifactStore, Batch, Call, Catalog, Checkpoints, Entry,
+    Answer, ApprovalStore, Approver, Batch, Call, Catalog, Checkpoints, Entry,
     FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo,
     ToolSpec, ViewRequest, canonical,
 };
-use toolcrib_engine::store::FileArtifacts;
 use toolcrib_engine::{Engine, EngineBuilder};
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
+use crate::records;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
+use crate::switches;
 use crate::tool_folders::{Reload, ToolFolders};
 
 /// Tools, policy and the door to them.
@@ -91,6 +92,12 @@ impl Toolcrib {
     #[must_use]
     pub fn approvals(&self) -> &Arc<dyn ApprovalStore> {
         &self.stores.approvals
+    }
+
+    /// Everything that is kept.
+    #[must_use]
+    pub fn stores(&self) -> &Stores {
+        &self.stores
     }
 
     /// Where small facts are kept.
@@ -187,6 +194,13 @@ impl Builder {
         self
     }
 
+    /// What another process needs to go on with a call that waits for a person: kept with each question, as it is.
+    #[must_use]
+    pub fn setup(mut self, setup: serde_json::Value) -> Self {
+        self.engine = self.engine.setup(setup);
+        self
+    }
+
     /// Stores that were opened before, in place of those of the settings.
     #[must_use]
     pub fn stores(mut self, stores: Stores) -> Self {
@@ -217,21 +231,22 @@ impl Builder {
     /// # Errors
     /// [`SetupError`] when a root, a network entry or a source cannot be used.
     pub async fn build(self) -> Result<Toolcrib, SetupError> {
-        let artifacts: Arc<dyn ArtifactStore> =
-            Arc::new(FileArtifacts::new(self.settings.state.join("artifacts")));
         let stores = match self.stores {
             Some(stores) => stores,
             None => Stores::open(self.settings.database.as_deref())?,
         };
         let engine = self
             .engine
-            .artifacts(Arc::clone(&artifacts))
+            .artifacts(Arc::clone(&stores.artifacts))
+            .calls(Arc::clone(&stores.calls))
             .approvals(Arc::clone(&stores.approvals))
             .grants(Arc::clone(&stores.grants))
             .build();
         let workspace = workspace(&self.settings)?.map(Arc::new);
-        let mut builtins =
-            Builtins::new().with_client(client(&self.settings)?).with_artifacts(artifacts);
+        let mut builtins = Builtins::new()
+            .with_client(client(&self.settings)?)
+            .with_artifacts(Arc::clone(&stores.artifacts))
+            .with_records(records::of(&stores, &engine));
         if let Some(workspace) = &workspace {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
@@ -242,6 +257,8 @@ impl Builder {
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
+        // The only owner there is as yet.
+        switches::apply(&engine, &*stores.switches, "").await?;
         Ok(Toolcrib {
             engine,
             workspace,

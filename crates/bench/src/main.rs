@@ -11,6 +11,7 @@ mod binary;
 mod canned;
 mod clock;
 mod door;
+mod durable;
 mod registry;
 mod rounds;
 mod start;
@@ -30,6 +31,7 @@ fn main() {
         ("stream", stream::run as fn(&mut Table)),
         ("door", door::run),
         ("registry", registry::run),
+        ("durable", durable::run),
         ("batch", batch::run),
         ("args", args::run),
         ("text", text::run),

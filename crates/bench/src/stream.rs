@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use toolcrib_app::store::{ArtifactLimits, Artifacts, SqliteStore};
 use toolcrib_core::{Batch, Call, Invoker as _, Origin, ToolOutput};
-use toolcrib_engine::{Engine, store::FileArtifacts};
+use toolcrib_engine::Engine;
 use toolcrib_testkit::{ScriptedTool, source_of};
 
 use crate::table::Table;
@@ -34,7 +35,9 @@ pub(crate) fn run(table: &mut Table) {
                     })
                 }),
         );
-        let artifacts = Arc::new(FileArtifacts::new(folder.path().join("artifacts")));
+        let store = SqliteStore::open(&folder.path().join("bench.db")).expect("a store");
+        let files = folder.path().join("artifacts");
+        let artifacts = Arc::new(Artifacts::new(store, files, ArtifactLimits::default()));
         let engine = Engine::builder().artifacts(artifacts).build();
         engine.catalog().attach(&source_of("bench", &[&tool])).await.expect("a source");
         engine.invoke(Batch::new(Origin::Model, vec![Call::new("pour", json!({}))])).await

@@ -40,6 +40,23 @@ impl Table {
         });
     }
 
+    /// A figure that should not be below `least`.
+    pub(crate) fn at_least(
+        &mut self,
+        what: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+        least: f64,
+    ) {
+        self.rows.push(Row {
+            what: what.into(),
+            value,
+            unit,
+            goal: Some(format!("at least {least} {unit}")),
+            met: Some(value >= least),
+        });
+    }
+
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(&self.rows).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
-//! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results; and [`folder`], the tools that
+//! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results, looking back; and [`folder`], the tools that
 //! people write themselves.
 //!
-//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store) and makes one source of
-//! them; a tool whose means are missing is not in it. One tool per file in `tool`.
+//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`]) and makes one
+//! source of them; a tool whose means are missing is not in it. One tool per file in `tool`.
 //!
 //! Invariants
 //! - A file tool never leaves its roots: every step of a path is one confined open of one name in a folder that is already open,
@@ -17,6 +17,7 @@
 pub mod folder;
 pub mod fs;
 mod html;
+mod records;
 mod text;
 mod tool;
 mod web;
@@ -32,6 +33,7 @@ use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec,
 use toolcrib_net::HttpClient;
 
 use fs::Workspace;
+pub use records::{Records, UsageOfRun};
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";
@@ -43,11 +45,18 @@ pub struct Builtins {
     workspace: Option<Arc<Workspace>>,
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
+    records: Option<Records>,
 }
 
 impl Default for Builtins {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), workspace: None, client: None, artifacts: None }
+        Self {
+            clock: Arc::new(SystemClock),
+            workspace: None,
+            client: None,
+            artifacts: None,
+            records: None,
+        }
     }
 }
 
@@ -57,6 +66,7 @@ impl fmt::Debug for Builtins {
             .field("workspace", &self.workspace)
             .field("client", &self.client)
             .field("artifacts", &self.artifacts.is_some())
+            .field("records", &self.records.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -96,11 +106,19 @@ impl Builtins {
         self
     }
 
+    /// The same with the tools that look back, `review_tool_calls` and `introspect`, on these records.
+    #[must_use]
+    pub fn with_records(mut self, records: Records) -> Self {
+        self.records = Some(records);
+        self
+    }
+
     /// The tools, in the order in which they are declared.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
         use tool::*;
         let clock = Arc::clone(&self.clock);
+        let now = Arc::clone(&clock);
         let mut handlers = vec![Typed::handler(get_current_time::GetCurrentTime { clock })];
         if let Some(workspace) = &self.workspace {
             let ws = || Arc::clone(workspace);
@@ -127,6 +145,13 @@ impl Builtins {
         if let Some(store) = &self.artifacts {
             let store = Arc::clone(store);
             handlers.push(Typed::handler(read_artifact::ReadArtifact { store }));
+        }
+        if let Some(records) = &self.records {
+            let records = || records.clone();
+            handlers.extend([
+                Typed::handler(review_tool_calls::ReviewToolCalls { records: records() }),
+                Typed::handler(introspect::Introspect { records: records(), clock: now }),
+            ]);
         }
         handlers
     }
@@ -157,6 +182,8 @@ pub fn specs() -> Vec<ToolSpec> {
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),
+        review_tool_calls::spec(),
+        introspect::spec(),
     ]
 }
 

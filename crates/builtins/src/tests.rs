@@ -35,6 +35,8 @@ fn names_aliases_and_parameters_are_well_formed() {
             "http_request",
             "fetch_url",
             "read_artifact",
+            "review_tool_calls",
+            "introspect",
         ]
     );
     assert_eq!(find("get_current_time").aliases, ["get_local_time"]);
@@ -97,7 +99,8 @@ fn the_source_holds_what_has_its_means() {
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    assert_eq!(more.handlers().len(), specs().len() - 1);
+    // Neither stored results nor records.
+    assert_eq!(more.handlers().len(), specs().len() - 3);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());
     assert_eq!(view.find("web_fetch").expect("alias").spec().name.as_str(), "fetch_url");

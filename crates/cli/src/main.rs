@@ -7,9 +7,11 @@ mod config;
 mod interrupt;
 mod lines;
 mod output;
+mod person;
 mod session;
 mod terminal;
 mod trace;
+mod when;
 mod world;
 
 use std::process::ExitCode;

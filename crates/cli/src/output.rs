@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{ErrorType, ToolError};
-use toolcrib_app::{ExecError, SetupError};
+use toolcrib_app::{ExecError, SetupError, SubmitError};
 
 /// Why a command ends without its result.
 #[derive(Debug)]
@@ -51,9 +51,23 @@ impl From<SetupError> for Failure {
 impl From<ExecError> for Failure {
     fn from(error: ExecError) -> Self {
         match &error {
-            ExecError::Run(_) => Self::run(error.to_string()),
+            ExecError::Run(why) => {
+                Self { code: why.error_type.exit_code(), message: error.to_string() }
+            }
+            ExecError::Key(why) => why.clone().into(),
             ExecError::UnknownFormat | ExecError::Parse(_) => Self::usage(error.to_string()),
         }
+    }
+}
+
+impl From<SubmitError> for Failure {
+    fn from(error: SubmitError) -> Self {
+        let code = match &error {
+            // HTTP 409 and 400: asked for in a way that cannot be answered.
+            SubmitError::KeyReused(_) | SubmitError::BadKey => 2,
+            SubmitError::AtWork(_) | SubmitError::Store(_) => 1,
+        };
+        Self { code, message: error.to_string() }
     }
 }
 

@@ -8,12 +8,13 @@ use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::workspace::Roots;
-use toolcrib_app::{Settings, ToolFolder, Toolcrib};
+use toolcrib_app::{Settings, Stores, ToolFolder, Toolcrib};
 
-use crate::cli::World;
-use crate::config::{self, Config, Env};
+use crate::cli::{Brain, World};
+use crate::config::{self, Config, Env, OnAsk};
 use crate::output::Failure;
-use crate::terminal::TerminalApprover;
+use crate::session::{self, Setup};
+use crate::terminal::{Console, TerminalApprover};
 
 /// Folder of a workspace that holds what it brings along for Toolcrib.
 pub(crate) const PROJECT: &str = ".toolcrib";
@@ -39,6 +40,22 @@ pub(crate) async fn build(world: &World) -> Result<Toolcrib, Failure> {
     with_roots(world, roots(&named_roots(world))?).await
 }
 
+/// Builds what is only looked at, with what is stored of it: the tools of agents too, in any current folder.
+pub(crate) async fn with_stores(world: &World) -> Result<Toolcrib, Failure> {
+    let named = named_roots(world);
+    let root = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
+    let config = config::load(&Env::of_process())?;
+    let world = World { root, workspace: None, ..world.clone() };
+    let builder = Toolcrib::builder(settings(&world, &config)?).for_agents();
+    Ok(builder.stores(stores()?).build().await?)
+}
+
+/// Everything that is kept of this person.
+pub(crate) fn stores() -> Result<Stores, Failure> {
+    Stores::open(Some(&state_folder()?.join("toolcrib.db")))
+        .map_err(|error| Failure::configuration(error.to_string()))
+}
+
 /// Builds what is only looked at. No call can run on it, so every current folder will do.
 pub(crate) async fn look(world: &World) -> Result<Toolcrib, Failure> {
     let named = named_roots(world);
@@ -60,11 +77,48 @@ pub(crate) fn named_roots(world: &World) -> Vec<PathBuf> {
     world.workspace.iter().chain(&world.root).cloned().collect()
 }
 
+/// Builds what calls run on that may have to wait for a person: another process knows then how to go on with them.
+pub(crate) async fn at_work(world: &World, on_ask: Option<OnAsk>) -> Result<Toolcrib, Failure> {
+    let env = Env::of_process();
+    let config = config::load(&env)?;
+    let mut setup = Setup::new(&Brain::default(), world)?;
+    let named = World { root: roots(&named_roots(world))?, workspace: None, ..world.clone() };
+    let mut settings = settings(&named, &config)?;
+    let on_ask = on_ask.or(config.on_ask);
+    use_on_ask(&mut settings, on_ask);
+    let console = Console::default();
+    setup.waits = match on_ask {
+        Some(OnAsk::Wait(_)) => true,
+        Some(OnAsk::Deny | OnAsk::Fail) => false,
+        None => console.has_person(),
+    };
+    let stores = stores()?;
+    let mut builder = Toolcrib::builder(settings)
+        .stores(stores.clone())
+        .setup(setup.to_value())
+        .secrets(config::known_keys(&config, &env));
+    if let Some(approver) = session::approver(on_ask, &console, &stores.approvals) {
+        builder = builder.approver(approver);
+    }
+    Ok(builder.build().await?)
+}
+
+/// How long a question of the door waits.
+pub(crate) fn use_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
+    match on_ask {
+        Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
+        // Nobody looks at it now, so no time runs (DESIGN 9, Channels: none in the inbox).
+        Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
+        Some(OnAsk::Deny) | None => {}
+    }
+}
+
 async fn with_roots(world: &World, roots: Vec<PathBuf>) -> Result<Toolcrib, Failure> {
     let config = config::load(&Env::of_process())?;
     let world = World { root: roots, workspace: None, ..world.clone() };
     let approver = Arc::new(TerminalApprover::default());
-    Ok(Toolcrib::builder(settings(&world, &config)?).approver(approver).build().await?)
+    let builder = Toolcrib::builder(settings(&world, &config)?).approver(approver);
+    Ok(builder.stores(stores()?).build().await?)
 }
 
 /// The settings that these words and the configuration come to. The roots are taken as they are.

@@ -92,6 +92,12 @@ pub struct UserQuestion {
 }
 
 impl ApprovalRequest {
+    /// Whether its time is over.
+    #[must_use]
+    pub fn is_expired(&self, now_ms: i64) -> bool {
+        self.expires_at.is_some_and(|end| now_ms >= end)
+    }
+
     /// What a decision is bound to (DESIGN 5).
     #[must_use]
     pub fn binding_of(definition_hash: &str, args: &Value, run: Option<RunId>) -> String {
@@ -164,6 +170,24 @@ pub struct DecisionRecord {
     pub decided_by: String,
     /// Milliseconds since 1970, by the clock of whoever stores it.
     pub decided_at: i64,
+}
+
+impl DecisionRecord {
+    /// Who ends a question that nobody decided in time, as records name it.
+    pub const DEADLINE: &str = "deadline";
+
+    /// Nobody decided in time. Stored like any decision, so that a clock that is put back revives nothing.
+    #[must_use]
+    pub fn expiry(at_ms: i64) -> Self {
+        let decided_by = Self::DEADLINE.to_owned();
+        Self { decision: Decision::Deny { note: None }, decided_by, decided_at: at_ms }
+    }
+
+    /// Whether it says that nobody decided in time.
+    #[must_use]
+    pub fn is_expiry(&self) -> bool {
+        self.decided_by == Self::DEADLINE && matches!(self.decision, Decision::Deny { .. })
+    }
 }
 
 /// What an approver answers.

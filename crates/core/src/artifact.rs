@@ -50,10 +50,16 @@ pub struct ArtifactMeta {
     pub sha256: String,
     /// Call that made it.
     pub call: CallId,
-    /// Run that made it.
+    /// Run that made it; the newest, when several made the same.
     pub run: Option<RunId>,
+    /// Conversation that it was made in; empty = in none.
+    #[serde(default)]
+    pub conversation: String,
     /// Milliseconds since 1970.
     pub created_at: i64,
+    /// When it may be removed, milliseconds since 1970, unless a run that made it still goes on or waits; `None` = never.
+    #[serde(default)]
+    pub expires_at: Option<i64>,
 }
 
 /// What a new artifact is made with.
@@ -71,6 +77,8 @@ pub struct NewArtifact {
     pub call: CallId,
     /// Run that makes it.
     pub run: Option<RunId>,
+    /// Conversation that it is made in; empty = in none.
+    pub conversation: String,
 }
 
 /// Takes the bytes of one artifact. Dropping it without [`ArtifactWriter::finish`] leaves nothing behind.
@@ -81,10 +89,10 @@ pub trait ArtifactWriter: Send {
     /// [`StoreError`] when the bytes cannot be kept.
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Ends the artifact and names it.
+    /// Ends the artifact and names it. It is known when this returns.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be kept.
+    /// [`StoreError`] when it cannot be kept; [`StoreError::Full`] when its owner, or its run, has more than is kept for one.
     fn finish(self: Box<Self>) -> Result<ArtifactMeta, StoreError>;
 }
 
@@ -106,7 +114,7 @@ pub trait ArtifactStore: Send + Sync {
     /// Up to `length` bytes from `offset`; `None` as for [`ArtifactStore::meta`].
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be read.
+    /// [`StoreError`] when the store cannot be read, or the artifact is damaged: then it names it.
     fn read(
         &self,
         artifact: &ArtifactRef,
@@ -114,4 +122,16 @@ pub trait ArtifactStore: Send + Sync {
         offset: u64,
         length: usize,
     ) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// What is known of the artifacts of an owner, the newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    fn list(&self, owner: &str, limit: usize) -> Result<Vec<ArtifactMeta>, StoreError>;
+
+    /// Removes an artifact of this owner, whatever still refers to it; `false` = there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be removed.
+    fn remove(&self, artifact: &ArtifactRef, owner: &str) -> Result<bool, StoreError>;
 }

@@ -54,3 +54,7 @@ pub const ARGUMENT_BYTES: usize = 16 * 1024 * 1024;
 pub const UNDO_ENTRIES: usize = 50;
 /// How long an artifact that nothing pins is kept (the seeds' hour suits a cache server; a conversation on a command line lasts longer).
 pub const ARTIFACT_TTL: Duration = Duration::from_secs(24 * 3600);
+/// Bytes of artifacts that are kept for one owner (SPEC 4.5 asks for a quota; the seeds have none: eight results of the largest kind).
+pub const ARTIFACT_OWNER_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Bytes of artifacts that are kept for one run (SPEC 4.5, quota per run): half of what an owner has, so that no run takes it all.
+pub const ARTIFACT_RUN_BYTES: u64 = 1024 * 1024 * 1024;

@@ -35,6 +35,7 @@ pub mod pattern;
 pub mod permission;
 pub mod schema;
 pub mod spec;
+pub mod spill;
 pub mod store;
 pub mod tool;
 
@@ -70,8 +71,8 @@ pub use spec::{
 pub use store::{
     Acceptance, AcceptedBatch, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
     CallHistory, CallRecord, CallRow, CallStatus, CallStore, GrantStore, IdempotencyKey, Intent,
-    LastError, Recovered, Settlement, StoreError, StoredCall, Switch, SwitchStore, ToolMetrics,
-    UsageBy, UsageRow, UsageStore, UsageSum, WorkerState,
+    LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall, Switch, SwitchStore, ToolMetrics,
+    UsageBy, UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{CallCtx, Handler, StreamSink, Tool, Typed};

@@ -187,7 +187,7 @@ pub struct ModelResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_people: Vec<Block>,
     /// The tool's data as it returned it, for programs and chains; never larger than what is inlined for a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub structured: Option<Value>,
     /// Whether the tool itself reports a failure.
     pub is_error: bool,
@@ -204,6 +204,11 @@ pub struct ModelResult {
     /// What was made harmless, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+}
+
+/// A value that is there, `null` included: an outcome that is read has the text that it was read from.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// The one end of one call.
@@ -351,5 +356,30 @@ mod tests {
         }));
         assert_eq!(done.to_wire().to_string(), r#"{"status":"success","result":"12:00"}"#);
         assert_eq!(done.exit_code(), 0);
+    }
+
+    #[test]
+    fn an_outcome_that_is_read_has_the_text_that_it_was_read_from() {
+        let result = |structured: Option<Value>| ModelResult {
+            result: Value::Null,
+            media: vec![],
+            for_people: vec![],
+            structured,
+            is_error: false,
+            artifact: None,
+            trust: Trust::External,
+            source: Some("s".into()),
+            flagged: true,
+            changes: vec![],
+        };
+        let check = |result: Result<ModelResult, ToolError>| {
+            let text = outcome(result).to_text();
+            let read: Outcome = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.to_text(), text);
+        };
+        check(Ok(result(None)));
+        check(Ok(result(Some(Value::Null))));
+        check(Ok(result(Some(json!({"b": [0.1, 1.0, 1e300, -0.0, u64::MAX, i64::MIN], "a": ""})))));
+        check(Err(ToolError::new(ErrorType::Timeout, "t")));
     }
 }

@@ -83,6 +83,21 @@ pub enum Tier {
     Interface,
 }
 
+impl Tier {
+    /// All of them, in the order of the offering.
+    pub const ALL: [Self; 3] = [Self::Innate, Self::FirstParty, Self::Interface];
+
+    /// The wire name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Innate => "innate",
+            Self::FirstParty => "first_party",
+            Self::Interface => "interface",
+        }
+    }
+}
+
 /// Whether a tool can be used now (seed 004's three, and the reasons it cannot).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]

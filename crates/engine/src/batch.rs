@@ -7,7 +7,7 @@ use futures_util::{FutureExt as _, poll};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolcrib_core::{
-    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, ToolError, ViewRequest, Watch,
+    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, StoreError, ToolError, ViewRequest, Watch,
 };
 
 use crate::again;
@@ -23,6 +23,13 @@ pub(crate) async fn run(
     batch: Batch,
     watch: Option<Arc<dyn Watch>>,
 ) -> Vec<Answer> {
+    if let Err(error) = engine.claim().await {
+        let answers = unclaimed(batch, &error);
+        if let Some(watch) = watch {
+            answers.iter().for_each(|answer| watch.answered(answer));
+        }
+        return answers;
+    }
     if batch.again {
         return again::run(engine, batch, watch).await;
     }
@@ -62,6 +69,9 @@ pub(crate) async fn run(
 
 /// Goes on with a call that somebody decided about: it enters again at stage 0.
 pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -> Option<Answer> {
+    if let Err(error) = engine.claim().await {
+        return unclaimed(batch, &error).pop();
+    }
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
@@ -180,6 +190,13 @@ async fn queue_up(flight: &mut InFlight) {
         std::task::Poll::Ready(held) => flight.held = Some(held),
         std::task::Poll::Pending => flight.queued = Some(Mutex::new(place)),
     }
+}
+
+/// Answers for calls that could not even be received, because the store takes none.
+fn unclaimed(batch: Batch, error: &StoreError) -> Vec<Answer> {
+    let text = format!("The call could not be recorded ({error}), so it was not run.");
+    let refuse = |call| refused(call, ToolError::new(ErrorType::StoreFailed, text.clone()));
+    batch.calls.into_iter().map(refuse).collect()
 }
 
 /// The answer for a call that never entered the pipeline, or never came out of it.

@@ -14,6 +14,7 @@ use toolcrib_core::{
 
 use crate::batch;
 use crate::budget::Short;
+use crate::deciding::Decisions;
 use crate::gate::{GrantedPermissions, PermissionGate, Preset};
 use crate::keyed::{self, Keyed, SubmitError, Submitted};
 use crate::locks::Locks;
@@ -54,12 +55,33 @@ pub(crate) struct Inner {
     /// Values that are masked in every result.
     pub(crate) secrets: Secrets,
     epoch: AtomicU64,
+    claiming: tokio::sync::Mutex<()>,
     received: AtomicU64,
 }
 
 impl Inner {
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Begins to work on calls, if it has not yet; where evidence is kept, what others that are gone left open is dealt with first.
+    pub(crate) async fn claim(&self) -> Result<u64, StoreError> {
+        if self.epoch() > 0 {
+            return Ok(self.epoch());
+        }
+        let _one_at_a_time = self.claiming.lock().await;
+        if self.epoch() == 0 {
+            let epoch = self.calls.claim().await?;
+            if self.calls.keeps_evidence() {
+                self.calls.recover(epoch, self.clock.now_ms(), false).await?;
+            }
+            self.epoch.store(epoch, Ordering::Release);
+        }
+        Ok(self.epoch())
+    }
+
+    pub(crate) fn decisions(&self) -> Decisions<'_> {
+        Decisions { approvals: &*self.approvals, grants: &*self.grants, clock: &*self.clock }
     }
 
     /// The preset that calls of this agent are judged by.
@@ -146,7 +168,8 @@ impl EngineBuilder {
         artifacts: Arc<dyn ArtifactStore>;
         /// Where wall-clock time comes from.
         clock: Arc<dyn Clock>;
-        /// What another process needs to go on with a call that waits for a person: kept with the question, as it is.
+        /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
+        /// `worker` beside: this engine's number in the call store.
         setup: serde_json::Value;
         /// Values that are masked in every result, beside the configured values of tools: keys of providers.
         secrets: Vec<String>;
@@ -218,6 +241,7 @@ impl EngineBuilder {
                 keyed: Keyed::default(),
                 secrets,
                 epoch: AtomicU64::new(0),
+                claiming: tokio::sync::Mutex::default(),
                 received: AtomicU64::new(0),
                 agent_presets: RwLock::default(),
             }),
@@ -245,6 +269,13 @@ impl Engine {
     #[must_use]
     pub fn shared_catalog(&self) -> Arc<dyn Catalog> {
         Arc::clone(&self.inner.registry) as Arc<dyn Catalog>
+    }
+
+    /// Says what an open run has used, without keeping the engine alive: for tools, which the engine holds.
+    #[must_use]
+    pub fn usage_of_runs(&self) -> Arc<dyn Fn(RunId) -> Option<RunUsage> + Send + Sync> {
+        let inner = Arc::downgrade(&self.inner);
+        Arc::new(move |run| Some(inner.upgrade()?.runs.get(run)?.budget.usage()))
     }
 
     /// The definition of a tool, whether it is switched on or not, by name or alias.
@@ -288,22 +319,21 @@ impl Engine {
         own.insert(agent.to_owned(), preset);
     }
 
-    /// Takes charge of the call store: records of earlier owners are fenced off from now on.
+    /// Begins to work on calls, if it has not yet: its number in the call store. The first call would do the same.
     ///
     /// # Errors
     /// What the store says.
-    pub async fn claim(&self) -> Result<u64, toolcrib_core::StoreError> {
-        let epoch = self.inner.calls.claim().await?;
-        self.inner.epoch.store(epoch, Ordering::Release);
-        Ok(epoch)
+    pub async fn claim(&self) -> Result<u64, StoreError> {
+        self.inner.claim().await
     }
 
-    /// Deals with what others that are gone left open, see [`CallStore::recover`]; [claim](Self::claim) first.
+    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches among it are to be [finished](Self::finish).
     ///
     /// # Errors
     /// What the store says.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
-        self.inner.calls.recover(self.inner.epoch(), self.inner.clock.now_ms()).await
+        let epoch = self.inner.claim().await?;
+        self.inner.calls.recover(epoch, self.inner.clock.now_ms(), true).await
     }
 
     /// Ends the claim on the call store, when nothing runs any more.
@@ -340,7 +370,7 @@ impl Engine {
 
     /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.
     pub async fn finish(&self, batch: AcceptedBatch) -> Vec<Answer> {
-        keyed::work(Arc::clone(&self.inner), batch, true).await
+        keyed::finish(&self.inner, batch).await
     }
 
     /// The remembered approvals.

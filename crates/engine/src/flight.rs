@@ -222,6 +222,11 @@ impl InFlight {
                 (StageVerdict::Changed, Cow::Borrowed("arguments edited"), Err(again))
             }
         };
+        // What a tool says that a call will do may repeat its arguments.
+        let note = match note {
+            Cow::Owned(words) => Cow::Owned(self.engine().secrets.mask(words)),
+            fixed => fixed,
+        };
         self.trace.push(StageRecord { stage, verdict, note, nanos });
         result
     }
@@ -376,7 +381,7 @@ impl InFlight {
     /// How a call that was dropped on its way ended, as far as anybody knows.
     fn abandoned(&self) -> (OutcomeKind, ToolError) {
         let repeatable = self.assessment.as_ref().is_none_or(|a| a.effect.is_repeatable());
-        if self.started_at.is_some() && !repeatable {
+        if self.attempts > 0 && !repeatable {
             let text = "The call was dropped while it ran. Whether it took effect is unknown: check before you call it again.";
             (OutcomeKind::Unknown, ToolError::new(ErrorType::UnknownOutcome, text))
         } else {

@@ -1,8 +1,7 @@
 //! Batches that are accepted before they run: stored first, so that they survive a restart, and under a key at most once.
 
 use std::collections::HashMap;
-use std::future::IntoFuture as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
@@ -26,8 +25,20 @@ pub(crate) struct Keyed {
 }
 
 impl Keyed {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<BatchId, Answers>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<BatchId, Answers>> {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a batch among those at work; it is given up when the work ends, however it ends.
+struct Place {
+    engine: Arc<Inner>,
+    batch: BatchId,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.engine.keyed.lock().remove(&self.batch);
     }
 }
 
@@ -54,11 +65,22 @@ pub enum SubmitError {
     )]
     KeyReused(String),
     /// The same batch is at work in another process, which has its answers.
-    #[error("the calls of the idempotency key \"{0}\" are running in another process; ask again later")]
+    #[error(
+        "the calls of the idempotency key \"{0}\" are running in another process; ask again later"
+    )]
     AtWork(String),
     /// The store failed.
     #[error("the calls could not be stored, so none of them was run: {0}")]
     Store(StoreError),
+}
+
+/// What the store says to a batch, and what follows.
+struct Accepted {
+    /// The batch that counts: the first of its key.
+    first: AcceptedBatch,
+    is_known: bool,
+    /// Whether its work is this process's to do.
+    is_ours: bool,
 }
 
 /// Accepts a batch; its work goes on beside.
@@ -67,11 +89,11 @@ pub(crate) async fn submit(
     batch: Batch,
     key: Option<&str>,
 ) -> Result<Submitted, SubmitError> {
-    let (accepted, is_known) = accept(engine, batch, key).await?;
-    let calls = accepted.batch.calls.iter().map(|call| call.id).collect();
-    let submitted = Submitted { batch: accepted.id, calls, is_known };
-    if !is_known {
-        tokio::spawn(begin(engine, accepted, false));
+    let Accepted { first, is_known, is_ours } = accept(engine, batch, key).await?;
+    let calls = first.batch.calls.iter().map(|call| call.id).collect();
+    let submitted = Submitted { batch: first.id, calls, is_known };
+    if is_ours {
+        let _goes_on_alone = start(engine, first);
     }
     Ok(submitted)
 }
@@ -82,54 +104,55 @@ pub(crate) async fn invoke_once(
     batch: Batch,
     key: &str,
 ) -> Result<Vec<Answer>, SubmitError> {
-    let (accepted, is_known) = accept(engine, batch, Some(key)).await?;
-    let at_work = engine.keyed.lock().get(&accepted.id).cloned();
-    if let Some(answers) = at_work {
-        return Ok(answers.await.to_vec());
+    let Accepted { first, is_ours, .. } = accept(engine, batch, Some(key)).await?;
+    if !is_ours && !is_done(engine, &first).await.map_err(SubmitError::Store)? {
+        return Err(SubmitError::AtWork(key.to_owned()));
     }
-    // On a task of its own: it goes on when whoever asked goes away.
-    let answers = begin(engine, accepted, is_known);
-    tokio::spawn(answers.clone());
-    Ok(answers.await.to_vec())
+    Ok(start(engine, first).await.to_vec())
 }
 
-/// Stores a batch; or the first one of this key, and whether that is known. One whose process is gone is taken over.
+/// Goes on with a batch that was taken over.
+pub(crate) async fn finish(engine: &Arc<Inner>, batch: AcceptedBatch) -> Vec<Answer> {
+    start(engine, batch).await.to_vec()
+}
+
+/// Stores a batch, or finds the first one of its key. One whose process is gone is taken over.
 async fn accept(
     engine: &Arc<Inner>,
     batch: Batch,
     key: Option<&str>,
-) -> Result<(AcceptedBatch, bool), SubmitError> {
+) -> Result<Accepted, SubmitError> {
     let key = key.map(|key| keyed(&batch, key)).transpose()?;
     let name = key.as_ref().map(|key| key.key.clone()).unwrap_or_default();
-    let epoch = engine.epoch();
-    let accepted =
-        AcceptedBatch { id: BatchId::fresh(), key, batch, accepted_at: engine.clock.now_ms(), epoch };
+    let epoch = engine.claim().await.map_err(SubmitError::Store)?;
+    let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
+    let accepted = AcceptedBatch { id, key, batch, accepted_at, epoch };
     let answer = engine.calls.accept(accepted.clone()).await.map_err(|error| match error {
-        StoreError::Conflict(_) => SubmitError::KeyReused(name.clone()),
+        StoreError::Conflict(_) => SubmitError::KeyReused(name),
         error => SubmitError::Store(error),
     })?;
     crate::failpoint::hit("accept");
-    let (mut first, is_worked_on) = match answer {
-        Acceptance::New => return Ok((accepted, false)),
-        Acceptance::Known { first, is_worked_on } => (*first, is_worked_on),
-    };
-    if is_worked_on && first.epoch != epoch && !is_done(engine, &first).await? {
-        return Err(SubmitError::AtWork(name));
+    match answer {
+        Acceptance::New => Ok(Accepted { first: accepted, is_known: false, is_ours: true }),
+        Acceptance::Known { first, is_worked_on } => {
+            let is_ours = if is_worked_on {
+                first.epoch == epoch
+            } else {
+                // Of several that find it left behind, one takes it.
+                engine.calls.take_batch(first.id, epoch).await.map_err(SubmitError::Store)?
+            };
+            Ok(Accepted { first: *first, is_known: true, is_ours })
+        }
     }
-    if !is_worked_on {
-        // Whoever is slower finds the answers of the faster one.
-        engine.calls.take_batch(first.id, epoch).await.map_err(SubmitError::Store)?;
-        first.epoch = epoch;
-    }
-    Ok((first, true))
 }
 
 /// Whether each call has its outcome or waits for a person, whoever ran it.
-async fn is_done(engine: &Inner, first: &AcceptedBatch) -> Result<bool, SubmitError> {
-    for call in &first.batch.calls {
-        let stored = engine.calls.call(call.id).await.map_err(SubmitError::Store)?;
-        let asked = engine.approvals.of_call(call.id).await.map_err(SubmitError::Store)?;
-        if stored.is_none_or(|stored| stored.row.end.is_none()) && asked.is_none() {
+async fn is_done(engine: &Inner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
+    for call in &batch.batch.calls {
+        if engine.calls.call(call.id).await?.is_some_and(|stored| stored.row.end.is_some()) {
+            continue;
+        }
+        if !matches!(engine.approvals.of_call(call.id).await?, Some((_, None))) {
             return Ok(false);
         }
     }
@@ -146,7 +169,8 @@ fn keyed(batch: &Batch, key: &str) -> Result<IdempotencyKey, SubmitError> {
 
 /// What was asked for: names and arguments of the calls, and whose they are. Ids are new each time.
 fn fingerprint(batch: &Batch) -> String {
-    let calls: Vec<_> = batch.calls.iter().map(|call| json!([call.name, args(&call.args)])).collect();
+    let calls: Vec<_> =
+        batch.calls.iter().map(|call| json!([call.name, args(&call.args)])).collect();
     let context = &batch.context;
     canonical::sha256(&json!([calls, batch.origin, context.agent, context.workspace]))
 }
@@ -160,31 +184,28 @@ fn args(args: &RawArgs) -> serde_json::Value {
     }
 }
 
-/// The work of a batch, which everybody who asks for it waits for.
-fn begin(engine: &Arc<Inner>, accepted: AcceptedBatch, again: bool) -> Answers {
+/// Begins the work of a batch, on a task of its own, so that it goes on when whoever asked goes away. If it is at work here, this waits for
+/// the same answers.
+fn start(engine: &Arc<Inner>, accepted: AcceptedBatch) -> Answers {
     let mut at_work = engine.keyed.lock();
-    let id = accepted.id;
-    let engine_of_work = Arc::clone(engine);
-    at_work
-        .entry(id)
-        .or_insert_with(|| {
-            async move {
-                let answers = work(Arc::clone(&engine_of_work), accepted, again).await;
-                engine_of_work.keyed.lock().remove(&id);
-                answers.into()
-            }
-            .boxed()
-            .shared()
-        })
-        .clone()
-        .into_future()
+    let answers = at_work.entry(accepted.id).or_insert_with(|| {
+        let answers = work(Arc::clone(engine), accepted).boxed().shared();
+        tokio::spawn(answers.clone());
+        answers
+    });
+    answers.clone()
 }
 
-/// Runs an accepted batch; `again` = some of its calls may have run before.
-pub(crate) async fn work(engine: Arc<Inner>, accepted: AcceptedBatch, again: bool) -> Vec<Answer> {
-    let batch = Batch { again, ..accepted.batch };
+/// Runs an accepted batch. What is recorded of its calls is always looked up first: whoever stored it may find that somebody who sent the
+/// same a moment later has already done it.
+async fn work(engine: Arc<Inner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
+    let _place = Place { engine: Arc::clone(&engine), batch: accepted.id };
+    let batch = Batch { again: true, ..accepted.batch.clone() };
     let answers = batch::run(Arc::clone(&engine), batch, None).await;
-    // Not written, it is only looked through once more after a restart.
-    let _ = engine.calls.done(accepted.id).await;
-    answers
+    // A call that could not be recorded, or runs elsewhere, keeps its batch open for whoever comes after a crash.
+    if is_done(&engine, &accepted).await == Ok(true) {
+        // Not written, it is only looked through once more after a restart.
+        let _ = engine.calls.done(accepted.id).await;
+    }
+    answers.into()
 }

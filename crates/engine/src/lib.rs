@@ -14,8 +14,10 @@
 
 mod again;
 pub mod args;
+pub mod audit;
 mod batch;
 mod budget;
+mod deciding;
 mod engine;
 mod failpoint;
 mod flight;
@@ -37,6 +39,7 @@ pub mod text;
 mod view;
 mod waiting;
 
+pub use deciding::{Decisions, grant_of};
 pub use engine::{Engine, EngineBuilder};
 pub use gate::{GrantedPermissions, PermissionGate, Preset};
 pub use keyed::{SubmitError, Submitted};

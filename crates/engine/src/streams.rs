@@ -27,6 +27,7 @@ impl Streams for ArtifactStreams {
             source: None,
             call: call.call,
             run: call.run,
+            conversation: call.context.conversation.clone(),
         };
         // Without an artifact the model still gets both ends: a full disk must not lose a result that was computed.
         let writer = self.artifacts.create(new).ok();

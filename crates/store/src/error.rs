@@ -1,8 +1,9 @@
 //! What goes wrong: when a store is opened, and inside one of its transactions.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use toolcrib_core::StoreError;
 
 /// Why a store was not opened. The file is as it was before.
@@ -41,6 +42,44 @@ pub enum OpenError {
         /// Newest version that this build knows.
         known: i32,
     },
+    /// The file, or the file system that it is on, can only be read.
+    #[error(
+        "the store {} cannot be written: its file, its folder or the file system is read-only; make it writable, or name another place",
+        path.display()
+    )]
+    ReadOnly {
+        /// The store's path.
+        path: PathBuf,
+    },
+    /// There is no room on the disk for what opening needs.
+    #[error("cannot open the store {}: the disk is full; free some room and try again", path.display())]
+    Full {
+        /// The store's path.
+        path: PathBuf,
+    },
+    /// The file was a store, and is damaged.
+    #[error(
+        "the store {} is damaged ({reason}); nothing was changed: keep a copy of it, then put a backup in its place, or move it away with the files beside it to begin with an empty store",
+        path.display()
+    )]
+    Damaged {
+        /// The store's path.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// Another process holds the store for its whole life (reliability B4).
+    #[error(
+        "the store {} is in use by {}: stop that one first, or use another store",
+        path.display(),
+        holder(*pid)
+    )]
+    InUse {
+        /// The store's path.
+        path: PathBuf,
+        /// Who holds it; `None` = it did not say.
+        pid: Option<u32>,
+    },
     /// SQLite could not open or migrate it.
     #[error("cannot open the store {}: {reason}", path.display())]
     Failed {
@@ -49,6 +88,29 @@ pub enum OpenError {
         /// What SQLite said.
         reason: String,
     },
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+/// Why SQLite could not open or migrate the file at this path.
+pub(crate) fn not_opened(path: &Path, error: &rusqlite::Error) -> OpenError {
+    let path = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ReadOnly) => OpenError::ReadOnly { path },
+        Some(ErrorCode::DiskFull) => OpenError::Full { path },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            OpenError::Damaged { path, reason: "it cannot be read as a database".to_owned() }
+        }
+        _ => {
+            let reason = match sqlite_failed(error) {
+                StoreError::Failed(words) | StoreError::Busy(words) => words,
+                other => other.to_string(),
+            };
+            OpenError::Failed { path, reason }
+        }
+    }
 }
 
 /// What stops a piece of work inside a transaction.
@@ -81,23 +143,57 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// An error of SQLite in words.
+impl Failure {
+    /// Whether the disk failed, see [`is_disk_failure`].
+    pub(crate) fn is_of_disk(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if is_disk_failure(error))
+    }
+}
+
+/// An error of SQLite in words of ours where somebody can do something about it.
 pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
-    StoreError::Failed(match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy) => {
-            format!("another process kept the database locked for {:?}", crate::file::BUSY)
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Busy("another process kept the database locked".to_owned())
         }
-        _ => error.to_string(),
+        Some(_) if is_full(error) => {
+            StoreError::Full("the database and its log cannot grow".to_owned())
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Failed(format!(
+            "the database is damaged ({error}); keep a copy of it, and put a backup in its place"
+        )),
+        Some(ErrorCode::SystemIoFailure) => {
+            StoreError::Failed(format!("the disk failed under the database ({error})"))
+        }
+        _ => StoreError::Failed(error.to_string()),
+    }
+}
+
+/// Whether there is no room. The index of the log is a file of its own, and says so in its own way.
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|e| {
+        e.code == ErrorCode::DiskFull || e.extended_code == ffi::SQLITE_IOERR_SHMSIZE
     })
 }
 
 /// Whether the disk failed under SQLite. After a failed sync the system may have dropped what it was told to write, and a second sync
 /// would claim success, so nothing may be answered after it.
 pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
     matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt)
-    )
+        code,
+        Some(ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    ) && !is_full(error)
+}
+
+/// An error of the system in words: a full disk passes, others are failures.
+pub(crate) fn io_failed(what: &str, error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Full(what.to_owned())
+        }
+        _ => StoreError::Failed(format!("{what}: {error}")),
+    }
 }
 
 /// The writer is gone.

@@ -5,7 +5,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::file::APPLICATION;
 
 /// Every migration there is; one that has been released never changes.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("migrations/001.sql"), include_str!("migrations/002.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/001.sql"),
+    include_str!("migrations/002.sql"),
+    include_str!("migrations/003.sql"),
+];
 
 /// The version that a database has after these.
 pub(crate) fn version(migrations: &[&str]) -> i32 {
@@ -31,6 +35,7 @@ fn step(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let next = usize::try_from(found).ok().and_then(|found| migrations.get(found));
     if let Some(migration) = next {
         transaction.execute_batch(migration)?;
+        crate::failpoint::hit("migrate");
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", found + 1)?;
     }
@@ -105,6 +110,13 @@ mod tests {
                 "FROM grants WHERE owner = 'a' AND operation = 'o' ORDER BY place",
                 "grants_of_operation",
             ),
+            ("FROM approvals WHERE call = 'c' ORDER BY id DESC", "approvals_of_call"),
+            ("FROM approvals WHERE owner = 'a' ORDER BY id DESC", "approvals_of_owner"),
+            ("FROM workers WHERE ended_at IS NULL", "workers_at_work"),
+            ("FROM batches WHERE done = 0 ORDER BY id", "batches_open"),
+            ("FROM batches WHERE owner = 'a' AND key = 'k'", "sqlite_autoindex_batches_2"),
+            ("FROM calls WHERE outcome IS NULL ORDER BY id", "calls_open"),
+            ("FROM audit WHERE call = 'c' ORDER BY seq", "audit_of_call"),
         ] {
             let mut statement =
                 conn.prepare(&format!("EXPLAIN QUERY PLAN SELECT * {sql}")).unwrap();

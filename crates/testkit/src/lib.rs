@@ -7,6 +7,8 @@
 mod approver;
 mod clock;
 pub mod conformance;
+#[cfg(unix)]
+pub mod postgres;
 mod recorder;
 mod tool;
 pub mod traffic;

@@ -1,4 +1,4 @@
-//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|fuzz`.
+//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|fuzz`.
 //!
 //! Everything that a person has to know to work on Toolcrib is one of these commands, so that nothing of it is in anybody's shell
 //! history. Only the standard library, `anyhow` and `serde_json`: this builds in seconds on a fresh machine.
@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod crash;
 mod fuzz;
 mod gen_docs;
 mod process;
@@ -62,6 +63,12 @@ const COMMANDS: &[Command] = &[
         usage: "bench [ARGS]",
         about: "the benchmarks, in their own profile; arguments go to the benchmark program",
         run: bench::run,
+    },
+    Command {
+        name: "crash",
+        usage: "crash [--rounds N] [--random N] [--seed S] [--json] [--power-cuts N | --anomalies]",
+        about: "kill -9 at every failpoint and at random, power cuts and failing disks; what was promised is compared with what is left",
+        run: crash::run,
     },
     Command {
         name: "fuzz",
@@ -154,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_command_is_found_and_in_the_help() {
-        for name in ["start", "test", "tidy", "gen", "bench", "fuzz"] {
+        for name in ["start", "test", "tidy", "gen", "bench", "crash", "fuzz"] {
             assert_eq!(find(name).unwrap().name, name);
             assert!(help().contains(&format!("\n  {name} ")), "{name} is not in the help");
             assert!(dispatch(&args(&format!("{name} --help"))).is_ok());

@@ -17,6 +17,7 @@ struct Need {
 const TO_TEST: &[Need] = &[
     Need { program: "cc", package: "gcc", why: "compiles the C parts of the TLS library" },
     Need { program: "git", package: "git", why: "the sources are kept with it" },
+    Need { program: "initdb", package: "postgresql", why: "the store is tested on a Postgres server" },
 ];
 
 /// Needed to fuzz.
@@ -43,8 +44,7 @@ pub(crate) fn for_fuzzing() -> Result<()> {
 }
 
 fn programs(needs: &[Need]) -> Result<()> {
-    let missing: Vec<&Need> =
-        needs.iter().filter(|need| !process::works(need.program, &["--version"])).collect();
+    let missing: Vec<&Need> = needs.iter().filter(|need| !is_there(need.program)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -60,6 +60,15 @@ fn programs(needs: &[Need]) -> Result<()> {
             .args(packages)
             .env("DEBIAN_FRONTEND", "noninteractive"),
     )
+}
+
+/// Whether a program can be run; Debian and Ubuntu keep those of Postgres beside the path, one folder for each version.
+fn is_there(program: &str) -> bool {
+    let beside_the_path = || {
+        let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        versions.map(|version| version.path().join("bin").join(program)).any(|file| file.exists())
+    };
+    process::works(program, &["--version"]) || beside_the_path()
 }
 
 fn list(missing: &[&Need]) -> String {

@@ -57,6 +57,9 @@ type Step = (&'static str, fn() -> Result<()>);
 const STEPS: [Step; 2] =
     [("house checks", || tidy::run(&["--quick".to_owned()])), ("tour", || start::run(&[]))];
 
+/// What is off by default and tested all the same.
+const FEATURES: [&str; 2] = ["--features", "toolcrib-store/postgres"];
+
 fn heading(name: &str) {
     println!("\n== {name}");
 }
@@ -67,7 +70,7 @@ fn tests(args: &[String]) -> Result<(bool, Vec<String>)> {
     heading(if nextest { "tests (cargo nextest)" } else { "tests (cargo test)" });
     let mut command = if nextest {
         let mut command = process::cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
-        command.args(args);
+        command.args(FEATURES).args(args);
         command
     } else {
         let mut command = process::cargo(&[
@@ -78,7 +81,7 @@ fn tests(args: &[String]) -> Result<(bool, Vec<String>)> {
             "--tests",
             "--no-fail-fast",
         ]);
-        command.arg("--").args(args);
+        command.args(FEATURES).arg("--").args(args);
         command
     };
     runner(&mut command)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use toolcrib_core::{Call, CallId, RunId};
+use toolcrib_core::{Call, CallId, RunId, UsageRow};
 use toolcrib_providers::chat::UserKind;
 use toolcrib_providers::model::{
     Delta, FailureKind, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
@@ -194,6 +194,7 @@ impl Work<'_> {
         let calls = calls_of(&reply.turn, around);
         self.driver.tell(answer_event(info, &reply.turn, self.sent.model > 0, cost));
         self.announce(machine, &calls);
+        self.note_usage(machine, info, usage, cost);
         self.read_inbox(machine);
         let guards = machine.history().len();
         machine.answered(reply.turn, &info.provider, &info.model, calls, cost);
@@ -209,6 +210,34 @@ impl Work<'_> {
                 "The run has cost {spent} by estimate, more than its budget of {cap}."
             ));
         }
+    }
+
+    /// Writes down what one answer used.
+    pub(super) fn note_usage(
+        &self,
+        machine: &Machine,
+        info: &ModelInfo,
+        usage: Option<Usage>,
+        cost: Option<Money>,
+    ) {
+        let usage = usage.unwrap_or_default();
+        let window = self.driver.windows.of_model(info);
+        self.driver.usage.add_usage(UsageRow {
+            owner: self.job.context.owner.clone(),
+            run: machine.state().run,
+            conversation: machine.state().conversation,
+            agent: self.job.agent.clone(),
+            provider: info.provider.clone(),
+            model: info.model.clone(),
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            reasoning: usage.reasoning,
+            cost_micros: cost.map(|Money(micros)| micros),
+            window: Some(window.tokens).filter(|_| window.known),
+            at: self.driver.clock.now_ms(),
+        });
     }
 
     pub(super) fn cost(&self, info: &ModelInfo, usage: Option<Usage>) -> Option<Money> {

@@ -51,6 +51,7 @@ impl Work<'_> {
             let Ok(reply) = asked else { continue };
             let cost = self.cost(model.info(), reply.usage());
             machine.charged(reply.usage(), cost);
+            self.note_usage(machine, model.info(), reply.usage(), cost);
             let tokens = reply.usage().and_then(|usage| usage.total()).unwrap_or(0);
             // A budget that this exceeds ends the run with the next answer.
             let _ = self.driver.invoker.charge_tokens(machine.state().run, tokens);

@@ -7,6 +7,7 @@ mod checkpoint;
 mod compact;
 mod control;
 mod people;
+mod question;
 mod sent;
 #[cfg(test)]
 mod tests;
@@ -15,8 +16,8 @@ mod tools;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec, RunStatus,
-    RunUsage, StoreError, ToolError, View, ViewRequest,
+    ApprovalStore, BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec, RunStatus,
+    RunUsage, StoreError, ToolError, UsageStore, View, ViewRequest,
 };
 use toolcrib_providers::model::{Model, ModelInfo};
 
@@ -37,6 +38,10 @@ pub struct Driver {
     pub catalog: Arc<dyn Catalog>,
     /// Where runs and messages are kept.
     pub store: Arc<dyn Checkpoints>,
+    /// Where questions to people are kept: the same that the door uses.
+    pub approvals: Arc<dyn ApprovalStore>,
+    /// Where it is written down what models used.
+    pub usage: Arc<dyn UsageStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Who answers questions of the model.
@@ -215,6 +220,8 @@ struct Work<'a> {
     /// Length of the history before which no summary is tried again.
     no_summary_before: usize,
     sent: sent::Cache,
+    /// Whether the calls that come next may have been sent before, by a process that has died.
+    again: bool,
 }
 
 impl<'a> Work<'a> {
@@ -232,6 +239,7 @@ impl<'a> Work<'a> {
             out_of_time: false,
             no_summary_before: 0,
             sent: sent::Cache::default(),
+            again: job.resumed,
         }
     }
 
@@ -244,7 +252,10 @@ impl<'a> Work<'a> {
             }
             self.calls.settle(machine);
             match machine.next() {
-                Next::CallModel(_) => self.ask_model(machine).await,
+                Next::CallModel(_) => {
+                    self.again = false;
+                    self.ask_model(machine).await;
+                }
                 Next::CallTools(_) => self.run_tools(machine).await,
                 Next::AskPerson(_) => {
                     if let Some(pending) = self.ask_people(machine).await {
@@ -307,7 +318,8 @@ fn waiting(pending: &Pending) -> Waiting {
     match &pending.what {
         Waits::Approval(request) => Waiting::Approval(request.clone()),
         Waits::Answer(question) => {
-            Waiting::Answer { call: pending.call, question: question.clone() }
+            let (call, approval) = (pending.call, pending.approval());
+            Waiting::Answer { call, approval, question: question.clone() }
         }
     }
 }

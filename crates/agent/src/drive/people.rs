@@ -1,9 +1,16 @@
-//! Waiting for people: questions are put to whoever is here, approvals wait for a decision from elsewhere.
+//! Waiting for people: questions are put to whoever is here, and decisions that somebody makes elsewhere are taken up from the store.
+//!
+//! Every question is in the store before anybody sees it, and is decided there once: whoever is first, here, on another surface or while
+//! no process worked on the run, has decided.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use toolcrib_core::invoke::DecideError;
-use toolcrib_core::{Answer, ApprovalRequest, BoxFuture, Decision, DecisionRecord};
+use toolcrib_core::{
+    Answer, ApprovalId, ApprovalRequest, BoxFuture, Decision, DecisionRecord, StoreError,
+};
 
 use super::Work;
 use super::calls::Calls;
@@ -17,9 +24,16 @@ const ELSEWHERE: &str = "This call was decided about elsewhere; its result did n
 /// A call that was decided about too late.
 const EXPIRED: &str = "Nobody answered in time whether this call may run; it was not run. Ask the user before you try again.";
 
+/// A call whose question is not in the store any more: nobody can decide about it.
+const LOST: &str =
+    "The question about this call is lost, so it was not run. Call it again if it is still needed.";
+
+/// How often the store is looked at while somebody may decide elsewhere: a person does not notice a quarter of a second.
+const LOOK: Duration = Duration::from_millis(250);
+
 /// Somebody who can be asked a question of the model.
 pub trait Person: Send + Sync {
-    /// Asks; `None` = nobody is here now: the run pauses and is stored.
+    /// Asks; `None` = nobody is here now. The future is dropped when somebody was faster elsewhere: it must then have left the screen.
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<Said>>;
 
     /// Decides about a call that waits since before this process took the run over; `None` = not now. (Calls of this process are put to
@@ -27,6 +41,17 @@ pub trait Person: Send + Sync {
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
         let _ = request;
         Box::pin(std::future::ready(None))
+    }
+
+    /// Who answers here, as records name it.
+    fn name(&self) -> &str {
+        "person"
+    }
+
+    /// How long the run waits for somebody elsewhere when nobody is here; a question that is put meanwhile expires then. `None` = it pauses
+    /// and is stored, and its questions wait as long as it takes.
+    fn patience(&self) -> Option<Duration> {
+        None
     }
 }
 
@@ -40,6 +65,18 @@ impl Person for NobodyAnswers {
     }
 }
 
+/// What became of a question while it was waited for.
+pub(super) enum Heard<T> {
+    /// Somebody here said this.
+    Here(T),
+    /// It is decided in the store.
+    Elsewhere(DecisionRecord),
+    /// Its time is over.
+    TimeOver,
+    /// Nobody said anything, and it goes on waiting without this process.
+    Nothing,
+}
+
 impl Work<'_> {
     /// Asks for everything that can be asked here; what still waits is given back, and the run is paused.
     pub(super) async fn ask_people(&mut self, machine: &mut Machine) -> Option<Vec<Pending>> {
@@ -49,8 +86,12 @@ impl Work<'_> {
             let round = machine.state().rounds;
             self.calls = Arc::new(Calls::waiting(&self.driver.events, round, &pending));
         }
+        self.store_questions(machine, &pending).await;
         for wait in &pending {
-            self.ask_about(machine, wait).await;
+            match &wait.what {
+                Waits::Answer(question) => self.put_question(machine, wait, question).await,
+                Waits::Approval(request) => self.ask_about(machine, wait, request).await,
+            }
             if self.control.is_stopped() {
                 return None;
             }
@@ -62,44 +103,97 @@ impl Work<'_> {
         }
     }
 
-    async fn ask_about(&self, machine: &mut Machine, wait: &Pending) {
-        match &wait.what {
-            Waits::Answer(question) => {
-                let question = question.clone();
-                self.driver.tell(Event::Question { call: wait.call, question: question.clone() });
-                if let Some(said) = self.unless_stopped(self.driver.person.answer(&question)).await
-                {
-                    machine.said(wait.call, &said);
-                    self.driver.tell(Event::QuestionAnswered { call: wait.call, said });
+    /// Whether a call may run. What was decided before, while nobody worked on the run, counts before anybody is asked.
+    async fn ask_about(&self, machine: &mut Machine, wait: &Pending, request: &ApprovalRequest) {
+        match self.driver.approvals.get(request.id).await {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                machine.undecidable(wait.call, LOST);
+                return;
+            }
+            Err(error) => return self.cannot_read(&error),
+        }
+        match self.hear(request, self.driver.person.decide(request)).await {
+            Heard::Here(record) => self.carry_out(machine, wait, request, Some(record)).await,
+            Heard::Elsewhere(record) => {
+                self.responded(wait, request.id, &record);
+                self.carry_out(machine, wait, request, None).await;
+            }
+            Heard::TimeOver => {
+                let record = DecisionRecord::expiry(self.driver.clock.now_ms());
+                self.carry_out(machine, wait, request, Some(record)).await;
+            }
+            Heard::Nothing => {}
+        }
+    }
+
+    /// Waits until somebody decides, here or elsewhere, or the time of the question is over. That is so when its deadline has come by the
+    /// clock on the wall, or when the time it had left has passed by a clock that nobody sets.
+    pub(super) async fn hear<T>(
+        &self,
+        request: &ApprovalRequest,
+        here: impl Future<Output = Option<T>>,
+    ) -> Heard<T> {
+        let begun = Instant::now();
+        let now = self.driver.clock.now_ms();
+        let time_left = request.expires_at.map(|end| millis(end.saturating_sub(now)));
+        let patience = self.driver.person.patience();
+        let mut here = std::pin::pin!(here);
+        let mut is_asked_here = true;
+        loop {
+            match self.driver.approvals.get(request.id).await {
+                Ok(Some((_, Some(record)))) => return Heard::Elsewhere(record),
+                Ok(_) => {}
+                Err(error) => {
+                    self.cannot_read(&error);
+                    return Heard::Nothing;
                 }
             }
-            Waits::Approval(request) => {
-                let deciding = self.driver.person.decide(request);
-                let Some(record) = self.unless_stopped(deciding).await else { return };
-                self.decide(machine, wait, request, record).await;
+            let passed = begun.elapsed();
+            if request.is_expired(self.driver.clock.now_ms())
+                || time_left.is_some_and(|left| passed >= left)
+            {
+                return Heard::TimeOver;
+            }
+            if !is_asked_here && patience.is_none_or(|patience| passed >= patience) {
+                return Heard::Nothing;
+            }
+            let look = time_left.map_or(LOOK, |left| LOOK.min(left.saturating_sub(passed)));
+            tokio::select! {
+                biased;
+                () = self.control.token().cancelled() => return Heard::Nothing,
+                said = &mut here, if is_asked_here => match said {
+                    Some(said) => return Heard::Here(said),
+                    None => is_asked_here = false,
+                },
+                () = tokio::time::sleep(look) => {}
             }
         }
     }
 
-    /// What a person says; `None` as well when the run is stopped meanwhile.
-    async fn unless_stopped<T>(&self, asked: impl Future<Output = Option<T>>) -> Option<T> {
-        tokio::select! {
-            said = asked => said,
-            () = self.control.token().cancelled() => None,
-        }
+    pub(super) fn cannot_read(&self, error: &StoreError) {
+        let text = format!("a question to a person cannot be looked up: {error}");
+        self.driver.tell(Event::Notice { text });
     }
 
-    async fn decide(
+    fn responded(&self, wait: &Pending, approval: ApprovalId, record: &DecisionRecord) {
+        let decision = record.clone();
+        self.calls.tell(wait.call, ToolState::ApprovalResponded { approval, decision });
+    }
+
+    /// Goes on with a call: with this decision, or with the one that is in the store.
+    async fn carry_out(
         &self,
         machine: &mut Machine,
         wait: &Pending,
         request: &ApprovalRequest,
-        record: DecisionRecord,
+        record: Option<DecisionRecord>,
     ) {
-        let (approval, decision) = (request.id, record.clone());
-        self.calls.tell(wait.call, ToolState::ApprovalResponded { approval, decision });
+        if let Some(record) = record.as_ref().filter(|record| !record.is_expiry()) {
+            self.responded(wait, request.id, record);
+        }
         let carried_out = {
-            let mut running = std::pin::pin!(self.driver.invoker.decide(request.id, record));
+            let mut running = std::pin::pin!(self.decided(request.id, record));
             tokio::select! {
                 carried_out = &mut running => carried_out,
                 () = self.control.token().cancelled() => {
@@ -133,19 +227,48 @@ impl Work<'_> {
         }
     }
 
+    /// Whoever was faster elsewhere has decided.
+    async fn decided(
+        &self,
+        id: ApprovalId,
+        record: Option<DecisionRecord>,
+    ) -> Result<Option<Answer>, DecideError> {
+        let invoker = &self.driver.invoker;
+        let Some(record) = record else { return invoker.go_on(id).await };
+        match invoker.decide(id, record).await {
+            Err(DecideError::AlreadyDecided(first)) => {
+                let text = format!("it was decided before, by {}", first.decided_by);
+                self.driver.tell(Event::Notice { text });
+                invoker.go_on(id).await
+            }
+            decided => decided,
+        }
+    }
+
     /// The run is stopped: nobody is shown its questions any more.
     pub(super) async fn withdraw(&self, machine: &Machine) {
         let Next::AskPerson(pending) = machine.next() else { return };
         for wait in pending {
-            if let Waits::Approval(request) = &wait.what {
-                let record = DecisionRecord {
-                    decision: Decision::Deny { note: None },
-                    decided_by: "stopped".to_owned(),
-                    decided_at: 0,
-                };
-                // One that was decided about meanwhile needs nothing.
-                let _ = self.driver.invoker.decide(request.id, record).await;
+            let record = DecisionRecord {
+                decision: Decision::Deny { note: None },
+                decided_by: "stopped".to_owned(),
+                decided_at: self.driver.clock.now_ms(),
+            };
+            // One that was decided about meanwhile needs nothing.
+            match (&wait.what, wait.asked) {
+                (Waits::Approval(request), _) => {
+                    let _ = self.driver.invoker.decide(request.id, record).await;
+                }
+                (Waits::Answer(_), Some(id)) => {
+                    let _ = self.driver.approvals.decide(id, record).await;
+                }
+                (Waits::Answer(_), None) => {}
             }
         }
     }
+}
+
+/// What is left of a time; nothing of one that is over.
+fn millis(left: i64) -> Duration {
+    Duration::from_millis(u64::try_from(left).unwrap_or(0))
 }

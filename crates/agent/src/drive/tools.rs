@@ -35,7 +35,7 @@ impl Work<'_> {
             context: Arc::clone(&self.job.context),
             view,
             calls,
-            again: false,
+            again: self.again,
         };
         let running = self.driver.invoker.invoke_watched(batch, Arc::clone(&self.calls) as _);
         let mut running = std::pin::pin!(running);

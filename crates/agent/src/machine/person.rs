@@ -1,13 +1,21 @@
 //! What people said: answers to questions, decisions about calls.
 
 use serde_json::json;
-use toolcrib_core::{Answer, CallId, ErrorType, OutcomeKind};
+use toolcrib_core::{Answer, ApprovalId, CallId, ErrorType, OutcomeKind};
 use toolcrib_providers::chat::{CallAnswer, UserKind, UserMessage};
 
 use super::guard::Round;
 use super::{Machine, Pending, Phase, Question, Said, Waits, texts};
 
 impl Machine {
+    /// The question of a call is stored under this id: whoever answers it first, here or elsewhere, has answered it.
+    pub fn asked(&mut self, call: CallId, id: ApprovalId) {
+        let Phase::Person { pending } = &mut self.state.phase else { return };
+        for wait in pending.iter_mut().filter(|wait| wait.call == call) {
+            wait.asked = Some(id);
+        }
+    }
+
     /// A person answered the question of a call; `false` = no such question waits.
     pub fn said(&mut self, call: CallId, said: &Said) -> bool {
         let Some(pending) = self.take_pending(call, |what| matches!(what, Waits::Answer(_))) else {

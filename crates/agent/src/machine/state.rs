@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{ApprovalRequest, Call, CallId, ConversationId, RunId};
+use toolcrib_core::{ApprovalId, ApprovalRequest, Call, CallId, ConversationId, RunId};
 use toolcrib_providers::Usage;
 use toolcrib_providers::chat::UserMessage;
 use toolcrib_providers::model::FailureKind;
@@ -179,6 +179,20 @@ pub struct Pending {
     pub call: CallId,
     /// What the person is asked.
     pub what: Waits,
+    /// Under which id a question of the model is kept; `None` = it is not stored yet. (An approval has the id of its request.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<ApprovalId>,
+}
+
+impl Pending {
+    /// The stored question.
+    #[must_use]
+    pub fn approval(&self) -> Option<ApprovalId> {
+        match &self.what {
+            Waits::Approval(request) => Some(request.id),
+            Waits::Answer(_) => self.asked,
+        }
+    }
 }
 
 /// What a person is asked.
@@ -192,17 +206,7 @@ pub enum Waits {
 }
 
 /// A question of the model to a person (DESIGN 9, ask_user).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The question.
-    pub question: String,
-    /// Why it is asked; empty = not said.
-    #[serde(default)]
-    pub context: String,
-    /// Answers to choose from, none or two to four. Free text and skipping are always possible.
-    #[serde(default)]
-    pub options: Vec<String>,
-}
+pub use toolcrib_core::UserQuestion as Question;
 
 /// What a person said to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

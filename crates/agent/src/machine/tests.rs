@@ -101,6 +101,7 @@ fn question(call: &Call) -> Answer {
 
 fn suspended(call: &Call) -> Answer {
     Answer::Suspended(Box::new(ApprovalRequest {
+        question: None,
         id: ApprovalId::fresh(),
         call: call.id,
         run: None,
@@ -338,29 +339,6 @@ fn a_stopped_request_keeps_its_partial_text() {
     });
     assert_eq!(machine.next(), Next::Done(&End::Stopped));
     assert_eq!(machine.answer(), "half a sen");
-}
-
-#[test]
-fn calls_of_a_process_that_died_are_not_repeated_if_they_may_have_changed_something() {
-    let is_repeatable = |tool: &str| tool == "read_file";
-    // Reads alone simply run again.
-    let mut machine = begin(15);
-    says(&mut machine, "", &["read_file", "read_file"], Stop::Calls);
-    let before = machine.clone();
-    machine.recover(is_repeatable);
-    assert_eq!(machine, before);
-    let mut machine = begin(15);
-    says(&mut machine, "", &["read_file", "delete_file"], Stop::Calls);
-    machine.recover(is_repeatable);
-    assert_eq!(machine.next(), Next::CallModel(&Ask::Open));
-    let Message::Model(model) = &*machine.history()[1] else { panic!("the model's message") };
-    let wires: Vec<&serde_json::Value> =
-        model.answers().iter().map(|answer| &answer.as_ref().unwrap().wire).collect();
-    assert_eq!(
-        (&wires[0]["status"], &wires[1]["error_type"]),
-        (&json!("not_run"), &json!("unknown_outcome"))
-    );
-    check(&machine);
 }
 
 #[test]

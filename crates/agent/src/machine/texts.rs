@@ -26,7 +26,5 @@ pub(crate) fn budget(message: &str) -> String {
         "{message} No more tools can be called. Please respond with the best answer you have so far based on the information gathered."
     )
 }
-/// A call whose process died while it ran (DESIGN 4, Crash rule).
-pub(crate) const UNKNOWN: &str = "The program was interrupted while this call ran; its outcome is unknown. Do not repeat it without checking whether it took effect.";
 /// A call that was not run for no fault of its own.
 pub(crate) const SEND_AGAIN: &str = "This call was not run. Send it again if it is still needed.";

@@ -31,26 +31,6 @@ impl Machine {
         if pending.is_empty() { self.go_on() } else { self.state.phase = Phase::Person { pending } }
     }
 
-    /// The process that ran the calls of the newest message has died. If all of them may simply run again, they do; else those that may have
-    /// changed something are answered as unknown, and the others as not run.
-    pub fn recover(&mut self, is_repeatable: impl Fn(&str) -> bool) {
-        let Phase::Tools { calls } = &self.state.phase else { return };
-        let calls = calls.clone();
-        if calls.iter().all(|call| is_repeatable(&call.name)) {
-            return;
-        }
-        for (index, call) in calls.iter().enumerate() {
-            let answer = if is_repeatable(&call.name) {
-                CallAnswer::not_run(call.id, texts::SEND_AGAIN)
-            } else {
-                unknown(call.id)
-            };
-            self.put(index, answer);
-        }
-        self.state.calls += calls.len() as u64;
-        self.go_on();
-    }
-
     /// Records one answer; what has to wait for a person is given back.
     pub(super) fn take(
         &mut self,
@@ -61,14 +41,15 @@ impl Machine {
         let outcome = match answer {
             Answer::Suspended(request) => {
                 let call = request.call;
-                return Some(Pending { index, call, what: Waits::Approval(request) });
+                return Some(Pending { index, call, what: Waits::Approval(request), asked: None });
             }
             Answer::Done(outcome) => outcome,
         };
         if let Some(question) = asked(&outcome) {
             self.state.questions += 1;
             if self.state.questions <= ask_user::MOST_QUESTIONS {
-                return Some(Pending { index, call: outcome.call, what: Waits::Answer(question) });
+                let (call, what) = (outcome.call, Waits::Answer(question));
+                return Some(Pending { index, call, what, asked: None });
             }
             let mut answer = CallAnswer::of(&outcome);
             answer.kind = Some(OutcomeKind::Failed);
@@ -138,18 +119,6 @@ impl Machine {
 /// The wire form of an error that the loop itself gives.
 fn error(message: &str) -> Value {
     json!({"status": "error", "error_type": ErrorType::ExecutionError, "message": message})
-}
-
-/// A call of which nobody knows whether it took effect.
-fn unknown(call: CallId) -> CallAnswer {
-    let mut answer = CallAnswer::not_run(call, texts::UNKNOWN);
-    answer.kind = Some(OutcomeKind::Unknown);
-    answer.wire = json!({
-        "status": "error",
-        "error_type": ErrorType::UnknownOutcome,
-        "message": texts::UNKNOWN,
-    });
-    answer
 }
 
 /// The question of an `ask_user` call that came through the door.

@@ -182,7 +182,7 @@ impl Runner {
     /// [`RunnerError`] when it cannot begin, or cannot be stored.
     pub async fn start(&self, start: Start, on: &Surfaces) -> Result<Finished, RunnerError> {
         let skills = self.first_skills(&start.agent, start.skill.as_deref())?;
-        let history = self.open(&start).await?;
+        let (history, topic) = self.open(&start).await?;
         let rounds = start.limits.rounds(&start.agent);
         let mut machine = Machine::begin(
             RunId::fresh(),
@@ -195,13 +195,14 @@ impl Runner {
         for skill in skills {
             machine.activate(skill);
         }
+        let start = Start { context: Context { topic, ..start.context.clone() }, ..start };
         let job = self.job(&start, RunUsage::default(), None);
         self.drive(machine, job, on).await
     }
 
     /// Takes up a run that waits, or whose process has died: `start` says again what another process said at first, its message is not used.
-    /// Whoever calls has made sure that a `running` one is worked on by nobody; of its calls that were under way, those that may have
-    /// changed something end as unknown and are not repeated (DESIGN 4, Crash rule).
+    /// Whoever calls has made sure that a `running` one is worked on by nobody; of its calls that were under way, the door
+    /// looks up what is recorded (DESIGN 4, Crash rule).
     ///
     /// # Errors
     /// [`RunnerError`] when there is no such run, it does not wait, or cannot be stored.
@@ -223,16 +224,10 @@ impl Runner {
             )),
             error => RunnerError::Store(error),
         })?;
-        let (mut machine, used) = match self.restored(&taken).await {
+        let (machine, used) = match self.restored(&taken).await {
             Ok(restored) => restored,
             Err(error) => return Err(self.give_back(taken, error).await?),
         };
-        if was_left {
-            let catalog = self.toolcrib.catalog().view(&Arc::default());
-            machine.recover(|tool| {
-                catalog.find(tool).is_some_and(|entry| entry.spec().effect.is_repeatable())
-            });
-        }
         let job = self.job(&start, used, Some(&taken));
         self.drive(machine, job, on).await
     }
@@ -266,6 +261,8 @@ impl Runner {
             invoker: Arc::new(self.toolcrib.engine().clone()),
             catalog: self.toolcrib.engine().shared_catalog(),
             store: Arc::clone(&self.store),
+            approvals: Arc::clone(self.toolcrib.approvals()),
+            usage: Arc::clone(&self.toolcrib.stores().usage),
             clock: Arc::clone(&self.clock),
             person: Arc::clone(&on.person),
             windows: Arc::clone(&self.settings.windows),
@@ -289,8 +286,8 @@ impl Runner {
         })
     }
 
-    /// The messages of the conversation so far; a new one is begun.
-    async fn open(&self, start: &Start) -> Result<Vec<Arc<Message>>, RunnerError> {
+    /// The messages of the conversation so far, and what it is about; a new one is begun.
+    async fn open(&self, start: &Start) -> Result<(Vec<Arc<Message>>, String), RunnerError> {
         let now = self.clock.now_ms();
         let known = self.store.conversation(start.conversation).await?;
         let is_new = known.is_none();
@@ -303,16 +300,18 @@ impl Runner {
             created_at: known.as_ref().map_or(now, |c| c.created_at),
             updated_at: now,
         };
+        let topic = conversation.title.clone();
         self.store.put_conversation(conversation).await?;
         if is_new {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), topic));
         }
         let messages = self.store.messages(start.conversation, 0).await?;
         let broken = |error| RunnerError::Restore(RestoreError::Broken(error));
-        messages
+        let history: Result<_, _> = messages
             .into_iter()
             .map(|message| serde_json::from_value(message.body).map(Arc::new).map_err(broken))
-            .collect()
+            .collect();
+        Ok((history?, topic))
     }
 
     fn summary(&self, conversation: ConversationId) -> Option<Summary> {

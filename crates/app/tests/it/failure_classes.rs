@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use toolcrib_app::args;
 use toolcrib_app::core::{
     ApprovalRequest, Approver, Asked, Batch, BoxFuture, Call, Decision, Effect, ErrorType, Gate,
-    GrantScope, Invoker as _, Origin, Proposal, Risk, RunLimits, ToolError, ToolName, ToolOutput,
+    Invoker as _, Origin, Proposal, Risk, RunLimits, ToolError, ToolName, ToolOutput,
     ToolSpec, ViewRequest, Vote,
 };
 use toolcrib_app::providers::Format;

@@ -7,9 +7,12 @@
 )]
 
 mod agent_loop;
+mod approval_races;
 mod bodies;
 mod failure_classes;
 mod folder;
+mod keyed;
+mod looking_back;
 mod provider_edges;
 mod regressions;
 mod row;
@@ -18,6 +21,7 @@ mod seed_001;
 mod seed_002;
 mod seed_003;
 mod seed_004;
+mod tampering;
 mod traffic_cuts;
 mod traffic_files;
 mod traffic_live_cuts;

@@ -142,19 +142,22 @@ pub(crate) async fn drive(
     offered: &[Arc<ScriptedTool>],
     events: EventSink,
 ) -> (Machine, End) {
-    let engine = Engine::builder().build();
+    let stores = Stores::memory();
+    let engine = Engine::builder().approvals(Arc::clone(&stores.approvals)).build();
     let source = source_of("scripted", &offered.iter().collect::<Vec<_>>());
     engine.catalog().attach(&source).await.unwrap();
     let catalog = engine.shared_catalog();
     // Nothing is trimmed, whatever the model: the scenarios are about what is sent, not about what is left out.
     let windows = Windows::builtin().unwrap().with_override("*", 10_000_000).unwrap();
     let (run, conversation) = (RunId::fresh(), ConversationId::fresh());
-    let store = Stores::memory().runs;
+    let store = Arc::clone(&stores.runs);
     store.put_conversation(untitled(conversation)).await.unwrap();
     let driver = Driver {
         invoker: Arc::new(engine),
         catalog,
         store,
+        approvals: stores.approvals,
+        usage: stores.usage,
         clock: Arc::new(SystemClock),
         person: Arc::new(NobodyAnswers),
         windows: Arc::new(windows),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_app::core::{
-    Answer, Batch, Call, Context, Invoker as _, Origin, Permission, PermissionState, RawArgs,
-    RunId, RunLimits, RunSpec,
+    Answer, Batch, Call, CallFilter, CallRow, Context, Invoker as _, Origin, Permission,
+    PermissionState, RawArgs, RunId, RunLimits, RunSpec,
 };
 use toolcrib_app::providers::Format;
 use toolcrib_app::{Builder, Engine, ExecRequest, Settings, Toolcrib};
@@ -168,6 +168,7 @@ impl World {
             origin: Origin::Model,
             context: Arc::new(Context { owner: "ann".to_owned(), ..Context::default() }),
             limits: RunLimits::default(),
+            key: None,
         };
         match self.toolcrib.exec(request).await {
             Err(error) => json!({"error": error.to_string()}),
@@ -183,15 +184,25 @@ impl World {
         }
     }
 
-    /// How every call ended, as the store has it.
+    /// Every call, as the store has it: that it was started, if it was, and what is known of it at its end, if it has one.
     pub(crate) async fn records(&self) -> Vec<Value> {
-        use toolcrib_app::core::Change;
-        let (_, changes) = self.engine().calls().changes(0).await.unwrap();
-        let line = |change| match change {
-            Change::Started(_) => json!("started"),
-            Change::Settled(record) => json!(record),
+        let mut rows = Vec::new();
+        for owner in ["", "ann"] {
+            let filter =
+                CallFilter { owner: owner.to_owned(), limit: usize::MAX, ..Default::default() };
+            rows.extend(self.toolcrib.stores().history.calls(filter).await.unwrap());
+        }
+        rows.sort_by_key(|row| row.facts.call);
+        let lines = |row: CallRow| {
+            let started = row.started_at.map(|_| json!("started"));
+            let ended = row.end.map(|end| {
+                let mut line = json!(row.facts);
+                line.as_object_mut().unwrap().extend(json!(end).as_object().unwrap().clone());
+                line
+            });
+            started.into_iter().chain(ended)
         };
-        changes.into_iter().map(line).collect()
+        rows.into_iter().flat_map(lines).collect()
     }
 }
 

@@ -37,7 +37,9 @@ impl ArtifactStore for One {
             sha256: String::new(),
             call: CallId::fresh(),
             run: None,
+            conversation: String::new(),
             created_at: 0,
+            expires_at: None,
         };
         Ok((owner == "ann" && artifact.0 == NAME).then_some(meta))
     }
@@ -53,6 +55,14 @@ impl ArtifactStore for One {
         let from = usize::try_from(offset).expect("offset").min(self.0.len());
         let bytes = self.0[from..self.0.len().min(from + length)].to_vec();
         Ok(whole.map(|_| bytes))
+    }
+
+    fn list(&self, owner: &str, _: usize) -> Result<Vec<ArtifactMeta>, StoreError> {
+        Ok(self.meta(&ArtifactRef(NAME.to_owned()), owner)?.into_iter().collect())
+    }
+
+    fn remove(&self, _: &ArtifactRef, _: &str) -> Result<bool, StoreError> {
+        Err(StoreError::Failed("read only".to_owned()))
     }
 }
 

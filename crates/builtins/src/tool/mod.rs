@@ -8,11 +8,13 @@ pub(crate) mod file_info;
 pub(crate) mod find_files;
 pub(crate) mod get_current_time;
 pub(crate) mod http_request;
+pub(crate) mod introspect;
 pub(crate) mod list_dir;
 pub(crate) mod make_dir;
 pub(crate) mod move_path;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
+pub(crate) mod review_tool_calls;
 pub(crate) mod write_file;
 
 use schemars::JsonSchema;

@@ -14,7 +14,7 @@ use super::perform::Performed;
 use super::{Chat, INTERRUPTED, lock};
 use crate::command::run::{failure, report};
 use crate::output::{self, Failure};
-use crate::session::{Printer, TerminalPerson};
+use crate::session::Printer;
 use crate::terminal::visible;
 
 /// Talks until the input ends; the exit code of the last turn.
@@ -86,7 +86,7 @@ async fn turn(
         lock(&record).saw(&event);
         shown(event);
     });
-    let person = Arc::new(TerminalPerson(session.console.clone()));
+    let person = Arc::new(session.person());
     let surfaces = Surfaces { control: control.clone(), events, person };
     let start = session.start(text, chat.conversation);
     if let Some(skill) = &start.skill {

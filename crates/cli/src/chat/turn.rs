@@ -12,7 +12,6 @@ use super::command::{Command, Line, parse};
 use super::shown::Shown;
 use super::{Chat, note, waits};
 use crate::command::run::failure;
-use crate::session::TerminalPerson;
 use crate::terminal::{Console, Key, Keys, edit, one_line};
 
 /// How often the indicator moves.
@@ -34,7 +33,7 @@ pub(super) async fn run(chat: &mut Chat, text: &str) -> Ended {
     let (session, console) = (&chat.session, chat.session.console.clone());
     let control = Control::new();
     let shown = Shown::new(console.clone(), &chat.record, &session.agent.name);
-    let person = std::sync::Arc::new(TerminalPerson(console.clone()));
+    let person = std::sync::Arc::new(session.person());
     let surfaces = Surfaces { control: control.clone(), events: shown.sink(), person };
     let start = session.start(text, chat.conversation);
     if let Some(skill) = &start.skill {

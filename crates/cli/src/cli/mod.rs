@@ -1,5 +1,12 @@
 //! The words of the command line.
 
+mod approve;
+mod artifact;
+mod audit;
+mod grant;
+mod past;
+mod switch;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,12 +18,19 @@ use toolcrib_app::providers::Format;
 
 use crate::config::{self, OnAsk};
 
+pub(crate) use approve::{Always, Answer, Approve, Edit, Scope, Yes};
+pub(crate) use artifact::Artifact;
+pub(crate) use audit::{Audit, Export, ExportFormat, Since, Tail, Verify};
+pub(crate) use grant::Grant;
+pub(crate) use past::{By, Explain, History, Metrics, Usage};
+pub(crate) use switch::Switch;
+
 const EXEC_HELP: &str = "\
 Example:
   toolcrib exec --format anthropic --root ./workspace < response.json > follow-up.json
 
 Exit codes: 0 every call has its result in the messages (failed calls too), 1 the answer was cut off and no call of it was run, 2 the answer \
-cannot be read, 3 the set-up is wrong.";
+cannot be read, 3 the set-up is wrong, 6 with --on-ask fail some call waits for a person: `toolcrib approve list`.";
 
 const ARGS_HELP: &str = "\
 Example:
@@ -101,6 +115,12 @@ pub(crate) enum Command {
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
+    /// Decide about calls that wait for a person, and answer the questions of models: the inbox over all runs.
+    #[command(subcommand)]
+    Approve(Approve),
+    /// Look at remembered approvals, and take them back.
+    #[command(subcommand)]
+    Grant(Grant),
     /// Run the tool calls of a model's answer, read from standard input, and print the messages to append to its conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
@@ -132,6 +152,24 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way."
     )]
     Undo(Undo),
+    /// Look back at calls, the newest first.
+    #[command(after_help = past::HISTORY_HELP)]
+    History(History),
+    /// Explain one call: who asked, who decided, what every stage said, how it ended, and what to do now.
+    #[command(after_help = past::EXPLAIN_HELP)]
+    Explain(Explain),
+    /// Show how the calls of each tool went: success, times, the last error.
+    #[command(after_help = past::METRICS_HELP)]
+    Metrics(Metrics),
+    /// Show what was used: tokens and estimated costs by model or agent, calls by tool.
+    #[command(after_help = past::USAGE_HELP)]
+    Usage(Usage),
+    /// Look at stored results: what was too long to be shown.
+    #[command(subcommand)]
+    Artifact(Artifact),
+    /// Look at the audit, take it out, prove that nobody edited it.
+    #[command(subcommand)]
+    Audit(Audit),
     /// Print the table of errors: outcome, HTTP status, exit code.
     Errors,
     /// Print a completion script for a shell.
@@ -283,9 +321,17 @@ pub(crate) struct Exec {
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
+    /// What happens to a call that needs approval: deny it, fail (it waits, see `toolcrib approve`), or wait:DURATION for a decision of
+    /// another terminal. Default: ask at the terminal; without one, deny.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
     /// Print the assistant's own turn before the results: what a caller that reads streams has to append too.
     #[arg(long)]
     pub(crate) with_assistant: bool,
+    /// A word of your own for this answer, 1 to 200 characters: sent again under it, none of its calls runs twice, and the messages are the
+    /// same. Other calls under the same word are refused (exit code 2).
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -304,6 +350,12 @@ pub(crate) enum Tool {
     Call(ToolCall),
     /// Make a working example of a tool of your own, to be changed into what you need.
     New(ToolNew),
+    /// Switch a tool on, or with a flag a source, a tier, a feature or everything; it stays so until it is switched again.
+    Enable(Switch),
+    /// Switch it off.
+    Disable(Switch),
+    /// Take a switch back: what the tool itself and the configuration say holds again.
+    Reset(Switch),
 }
 
 /// Where one looks for tools, agents and skills.
@@ -431,10 +483,18 @@ pub(crate) struct ToolCall {
     pub(crate) args: String,
     #[command(flatten)]
     pub(crate) world: World,
+    /// What happens to a call that needs approval: deny it, fail (it waits, see `toolcrib approve`), or wait:DURATION for a decision of
+    /// another terminal. Default: ask at the terminal; without one, deny.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Filter: one `{"id", "tool", "args"}` in and one `{"id", "outcome", "error_type"?, "result"}` out per line.
+    /// A word of your own for this call, 1 to 200 characters: sent again under it, the call does not run twice, and the answer is the same.
+    /// Another call under the same word is refused (exit code 2).
+    #[arg(long, value_name = "KEY", conflicts_with = "lines")]
+    pub(crate) key: Option<String>,
+    /// Filter: one `{"id", "tool", "args", "key"?}` in and one `{"id", "outcome", "error_type"?, "result"}` out per line.
     #[arg(long, conflicts_with_all = ["name", "args"])]
     pub(crate) lines: bool,
 }

@@ -1,14 +1,15 @@
 //! `toolcrib exec`: a model's answer in, the messages to append out.
 //!
 //! Exit codes: 0 = every call has its result in the messages, failed calls included, for the model to read; 1 = the answer was cut off, so
-//! no call of it was run (the messages say so); 2 = the answer cannot be read; 3 = the set-up is wrong.
+//! no call of it was run (the messages say so); 2 = the answer cannot be read; 3 = the set-up is wrong; 6 = a call waits for a person.
 
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_app::core::{Context, Origin, RunLimits};
+use toolcrib_app::core::{Answer, Context, Origin, RunLimits};
 use toolcrib_app::{ExecReply, ExecRequest};
 
+use super::tool::waits;
 use crate::cli::Exec;
 use crate::output::{self, Failure};
 use crate::{trace, world};
@@ -16,17 +17,19 @@ use crate::{trace, world};
 pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     let body = output::input()?;
     let reply = world::block_on(async {
-        let toolcrib = world::build(&command.world).await?;
+        let toolcrib = world::at_work(&command.world, command.on_ask).await?;
         let request = ExecRequest {
             body: &body,
             format: command.format,
             origin: Origin::Cli,
             context: Arc::new(Context { channel: "chat".to_owned(), ..Context::default() }),
             limits: RunLimits::default(),
+            key: command.key.clone(),
         };
         Ok(toolcrib.exec(request).await?)
     })?;
     say(&reply, command.explain, json);
+    let waits = reply.calls.iter().any(|call| matches!(call.answer, Answer::Suspended(_)));
     let mut messages = Vec::new();
     if command.with_assistant {
         match reply.assistant {
@@ -36,7 +39,7 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     }
     messages.extend(reply.messages);
     output::document(&Value::Array(messages), json)?;
-    Ok(u8::from(!reply.complete))
+    Ok(if waits { 6 } else { u8::from(!reply.complete) })
 }
 
 /// Everything that is no message goes to standard error.
@@ -57,6 +60,11 @@ fn say(reply: &ExecReply, explain: bool, json: bool) {
             remark("the answer was cut off before it had a tool call; ask the model again");
         }
         (false, false) => remark("the answer was cut off, so none of its calls was run"),
+    }
+    for call in &reply.calls {
+        if let Answer::Suspended(request) = &call.answer {
+            remark(&waits(request));
+        }
     }
     if explain {
         for call in &reply.calls {

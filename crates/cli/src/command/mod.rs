@@ -2,21 +2,33 @@
 
 mod agent;
 mod agent_tools;
+mod approve;
 mod args;
+mod artifact;
+mod audit;
 mod chat;
 mod completions;
 mod exec;
+mod explain;
+mod grant;
+mod history;
 mod kit;
+mod metrics;
 mod net;
+mod past;
 mod resume;
 pub(crate) mod run;
 mod sanitize;
+mod scope;
 mod shelf;
+mod short_id;
 mod skill;
 mod spec;
+mod switch;
 mod tool;
 mod tool_new;
 mod undo;
+mod usage;
 
 use serde_json::Value;
 
@@ -35,6 +47,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Tool(Tool::Show { name, world }) => tool::show(&name, &world, json),
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
         Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
+        Command::Tool(Tool::Enable(command)) => switch::set(&command, Some(true), json),
+        Command::Tool(Tool::Disable(command)) => switch::set(&command, Some(false), json),
+        Command::Tool(Tool::Reset(command)) => switch::set(&command, None, json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),
         Command::Agent(Agent::Show { name, places }) => agent::show(&name, &places, json),
         Command::Agent(Agent::New(command)) => agent::new(&command, json),
@@ -50,7 +65,15 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),
         Command::Net(Net::Check(command)) => net::run(&command, json),
+        Command::Approve(command) => approve::run(command, json),
+        Command::Grant(command) => grant::run(&command, json),
         Command::Undo(command) => undo::run(&command, json),
+        Command::History(command) => history::run(&command, json),
+        Command::Explain(command) => explain::run(&command, json),
+        Command::Metrics(command) => metrics::run(&command, json),
+        Command::Usage(command) => usage::run(&command, json),
+        Command::Artifact(command) => artifact::run(&command, json),
+        Command::Audit(command) => audit::run(&command, json),
         Command::Errors => errors(json),
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { dir } => completions::man(dir.as_deref()),

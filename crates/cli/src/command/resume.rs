@@ -6,17 +6,21 @@ use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::agent::drive::Control;
 use toolcrib_app::agent::machine::{Pending, Said, Waits};
+use toolcrib_app::core::invoke::DecideError;
 use toolcrib_app::core::{
-    CallId, Decision, DecisionRecord, RunId, RunStatus, StoredRun,
+    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, RunId, RunStatus, StoredRun,
+    SystemClock,
 };
 use toolcrib_app::runner::Surfaces;
 
+use super::approve::decisions;
 use super::run::{failure, report, waits_for};
 use crate::cli::Resume;
+use crate::config::OnAsk;
 use crate::output::{self, Failure};
 use crate::session::{self, Opening, Prepared, Printer, Setup, TerminalPerson};
 use crate::terminal::Console;
-use crate::{interrupt, world};
+use crate::{interrupt, person, world};
 
 /// Runs that are listed.
 const LISTED: usize = 100;
@@ -24,8 +28,7 @@ const LISTED: usize = 100;
 pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     let prepared = prepared(command)?;
     world::block_on(async {
-        let stores = Stores::open(Some(&world::state_folder()?.join("toolcrib.db")))
-            .map_err(|error| Failure::configuration(error.to_string()))?;
+        let stores = world::stores()?;
         let waiting = stores.runs.runs("", Some(RunStatus::Paused), LISTED).await.map_err(store)?;
         if command.list {
             return list(&waiting, json);
@@ -34,11 +37,12 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
             Some(id) => stores.runs.run(id).await.map_err(store)?.ok_or_else(|| unknown(id))?,
             None => only(waiting)?,
         };
-        if run.status == RunStatus::Running && is_worked_on(&run)? {
+        if run.status == RunStatus::Running && session::is_worked_on(&run, &stores).await? {
             return elsewhere(&stores, &run, &prepared, json).await;
         }
-        is_one(&prepared, pending(&run).iter().map(|wait| (wait.call, &wait.what)))?;
-        go_on(command, run, prepared, json).await
+        let open = undecided(&stores, &run).await?;
+        is_one(&prepared, open.iter().map(|wait| (wait.call, &wait.what)))?;
+        go_on(run, prepared, command.on_ask, json).await
     })
 }
 
@@ -53,7 +57,7 @@ fn unknown(id: RunId) -> Failure {
 }
 
 fn prepared(command: &Resume) -> Result<Prepared, Failure> {
-    let person = TerminalPerson(Console::default());
+    let person = TerminalPerson::new(Console::default(), command.on_ask);
     let mut prepared = Prepared { person, call: command.call, said: None, decision: None };
     if let Some(text) = &command.answer {
         prepared.said = Some(Said::Answered { text: text.clone() });
@@ -88,12 +92,6 @@ fn only(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
     }
 }
 
-/// Whether the process that took the run still lives; one that has died left it in the middle, and it can be taken up.
-fn is_worked_on(run: &StoredRun) -> Result<bool, Failure> {
-    let kept = run.state.get("setup").cloned().unwrap_or_default();
-    Ok(Setup::of_value(&kept)?.process.is_none_or(|process| process.is_alive()))
-}
-
 /// A decision is about one call: what was read about one must not be said of another.
 fn is_one<'a>(
     prepared: &Prepared,
@@ -122,6 +120,21 @@ fn is_one<'a>(
 fn pending(run: &StoredRun) -> Vec<Pending> {
     let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
     serde_json::from_value(pending).unwrap_or_default()
+}
+
+/// What nobody has decided about since.
+async fn undecided(stores: &Stores, run: &StoredRun) -> Result<Vec<Pending>, Failure> {
+    let mut open = Vec::new();
+    for wait in pending(run) {
+        let kept = match wait.approval() {
+            Some(id) => stores.approvals.get(id).await.map_err(store)?,
+            None => None,
+        };
+        if !matches!(kept, Some((_, Some(_)))) {
+            open.push(wait);
+        }
+    }
+    Ok(open)
 }
 
 fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
@@ -169,53 +182,83 @@ async fn elsewhere(
         .into_iter()
         .filter(|request| prepared.call.is_none_or(|call| call == request.call))
         .collect();
-    let waits: Vec<_> = open
-        .iter()
-        .map(|request| (request.call, Waits::Approval(Box::new(request.clone()))))
-        .collect();
-    is_one(prepared, waits.iter().map(|(call, what)| (*call, what)))?;
-    let Some(decision) = &prepared.decision else {
-        let what: Vec<String> = open
-            .into_iter()
-            .map(|request| waits_for(&Waits::Approval(Box::new(request))))
-            .collect();
+    let meant: Vec<_> = open.iter().map(|request| (request.call, waits(request))).collect();
+    is_one(prepared, meant.iter().map(|(call, what)| (*call, what)))?;
+    let decided: Vec<_> =
+        open.iter().filter_map(|request| Some((request, decision(prepared, request)?))).collect();
+    if decided.is_empty() {
+        let what: Vec<String> = open.iter().map(|request| waits_for(&waits(request))).collect();
         return Err(Failure {
             code: 6,
-            message: format!("{}; decide with --approve, --deny or --skip", what.join("; ")),
+            message: format!(
+                "{}; decide with --approve, --deny, --skip or --answer",
+                what.join("; ")
+            ),
         });
-    };
-    for request in open {
+    }
+    for (request, decision) in decided {
         let record = DecisionRecord {
-            decision: decision.clone(),
-            decided_by: "command line".to_owned(),
-            decided_at: toolcrib_app::core::Clock::now_ms(&toolcrib_app::core::SystemClock),
+            decision,
+            decided_by: person::name(),
+            decided_at: SystemClock.now_ms(),
         };
-        match stores.approvals.decide(request.id, record).await.map_err(store)? {
-            Ok(()) => output::remark(
+        match decisions(stores).record(request.id, record).await {
+            Ok(_) => output::remark(
                 &format!("decided about {}; its process goes on", request.tool),
                 json,
             ),
-            Err(first) => output::remark(
+            Err(DecideError::AlreadyDecided(first)) => output::remark(
                 &format!("{} was decided before by {}", request.tool, first.decided_by),
                 json,
             ),
+            Err(DecideError::Expired) => {
+                output::remark(&format!("nobody decided about {} in time", request.tool), json);
+            }
+            Err(error) => return Err(Failure::run(error.to_string())),
         }
     }
     Ok(0)
 }
 
+fn waits(request: &ApprovalRequest) -> Waits {
+    match &request.question {
+        Some(question) => Waits::Answer(question.clone()),
+        None => Waits::Approval(Box::new(request.clone())),
+    }
+}
+
+/// What was written on the command line about this question.
+fn decision(prepared: &Prepared, request: &ApprovalRequest) -> Option<Decision> {
+    if request.question.is_none() {
+        return prepared.decision.clone();
+    }
+    prepared.said.as_ref().map(|said| match said {
+        Said::Answered { text } => Decision::Answer { text: text.clone() },
+        Said::Skipped | Said::Expired => Decision::Skip,
+    })
+}
+
+/// Goes on with a run by what was decided about it elsewhere; whatever else it waits for is asked here, where somebody can be asked.
+pub(super) async fn take_up(run: StoredRun, json: bool) -> Result<u8, Failure> {
+    let person = TerminalPerson::new(Console::default(), None);
+    let prepared = Prepared { person, call: None, said: None, decision: None };
+    // What it asks further waits in the inbox too, where nobody is here.
+    go_on(run, prepared, Some(OnAsk::Fail).filter(|_| !Console::default().has_person()), json).await
+}
+
 async fn go_on(
-    command: &Resume,
     run: StoredRun,
-    prepared: Prepared,
+    mut prepared: Prepared,
+    on_ask: Option<OnAsk>,
     json: bool,
 ) -> Result<u8, Failure> {
     let kept = run.state.get("setup").cloned().unwrap_or_default();
     let setup = Setup::of_value(&kept)?;
-    let console = prepared.person.0.clone();
-    let opening = Opening { on_ask: command.on_ask, console, models: None };
+    let console = Console::default();
+    let opening = Opening { on_ask, console, models: None };
     let session = session::open(&setup.brain(), &setup.world(), opening).await?;
     session.warnings.iter().for_each(|warning| output::remark(warning, json));
+    prepared.person = session.person();
     let printer = Printer::new(session.console.clone());
     let control = Control::new();
     interrupt::stops(&control);

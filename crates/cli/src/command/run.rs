@@ -10,7 +10,7 @@ use toolcrib_app::runner::{Finished, Surfaces};
 
 use crate::cli::Run;
 use crate::output::{self, Failure};
-use crate::session::{self, Opening, Printer, TerminalPerson};
+use crate::session::{self, Opening, Printer};
 use crate::{interrupt, terminal, world};
 
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
         let surfaces = Surfaces {
             control,
             events: printer.sink(json),
-            person: Arc::new(TerminalPerson(session.console.clone())),
+            person: Arc::new(session.person()),
         };
         let start = session.start(&task, conversation);
         let finished = session.runner.start(start, &surfaces).await.map_err(failure)?;
@@ -73,9 +73,10 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
             }
             Driven::Paused(pending) => {
                 for wait in pending {
-                    output::note(&format!("toolcrib: {}", waits_for(&wait.what)));
+                    let id = wait.approval().map(|id| format!(" ({id})")).unwrap_or_default();
+                    output::note(&format!("toolcrib: {}{id}", waits_for(&wait.what)));
                 }
-                output::note(&format!("toolcrib: go on with `toolcrib resume {}`", finished.run));
+                output::note(&format!("toolcrib: decide with `toolcrib approve`, or go on with `toolcrib resume {}`", finished.run));
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Answer, Origin, Outcome, RawArgs, Status, ToolSpec};
+use toolcrib_app::core::{Answer, ApprovalRequest, Origin, Outcome, RawArgs, Status, ToolSpec};
 
 use crate::cli::{ToolCall, World};
 use crate::output::{self, Failure};
@@ -63,18 +63,21 @@ fn likeness(a: &str, b: &str) -> u16 {
     (strsim::jaro_winkler(a, b) * 1000.0) as u16
 }
 
+/// There is no such tool; the nearest name is offered.
+pub(super) fn unknown_tool(toolcrib: &Toolcrib, name: &str) -> Failure {
+    let infos = toolcrib.infos();
+    let near = infos.iter().map(|info| info.id.as_str()).max_by_key(|id| likeness(id, name));
+    let near =
+        near.filter(|id| likeness(id, name) >= LIKE).map(|id| format!("did you mean {id}? "));
+    Failure::not_found(format!(
+        "there is no tool {name}; {}`toolcrib tool list` shows what there is",
+        near.unwrap_or_default()
+    ))
+}
+
 pub(crate) fn show(name: &str, world: &World, json: bool) -> Result<u8, Failure> {
     let toolcrib = world::block_on(world::look(world))?;
-    let Some(spec) = toolcrib.spec(name) else {
-        let infos = toolcrib.infos();
-        let near = infos.iter().map(|info| info.id.as_str()).max_by_key(|id| likeness(id, name));
-        let near =
-            near.filter(|id| likeness(id, name) >= LIKE).map(|id| format!("did you mean {id}? "));
-        return Err(Failure::not_found(format!(
-            "there is no tool {name}; {}`toolcrib tool list` shows what there is",
-            near.unwrap_or_default()
-        )));
-    };
+    let Some(spec) = toolcrib.spec(name) else { return Err(unknown_tool(&toolcrib, name)) };
     if json {
         output::document(&json!(*spec), true)?;
     } else {
@@ -117,20 +120,22 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         text => text.to_owned(),
     };
     let answer = world::block_on(async {
-        let toolcrib = world::build(&command.world).await?;
-        run_one(&toolcrib, name, RawArgs::Text(args)).await.map_err(Failure::run)
+        let toolcrib = world::at_work(&command.world, command.on_ask).await?;
+        run_one(&toolcrib, name, RawArgs::Text(args), command.key.as_deref()).await
     })?;
     if command.explain {
         trace::print(&answer, None, json);
     }
-    match &answer {
-        Answer::Suspended(request) => Err(Failure {
-            code: 6,
-            message: format!("{} waits for approval {}", request.tool, request.id),
-        }),
+    print(&answer, json)
+}
+
+/// What became of a call; its exit code.
+pub(super) fn print(answer: &Answer, json: bool) -> Result<u8, Failure> {
+    match answer {
+        Answer::Suspended(request) => Err(Failure { code: 6, message: waits(request) }),
         Answer::Done(outcome) => {
             if json {
-                output::document(&Value::Object(reply(&answer)), true)?;
+                output::document(&Value::Object(reply(answer)), true)?;
             } else {
                 people(outcome)?;
             }
@@ -139,9 +144,23 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     }
 }
 
-async fn run_one(toolcrib: &Toolcrib, name: &str, args: RawArgs) -> Result<Answer, String> {
-    let answer = toolcrib.call(name, args, Origin::Cli).await;
-    answer.ok_or_else(|| "the door gave no answer".to_owned())
+/// A call that waits for a person, and how one decides about it.
+pub(super) fn waits(request: &ApprovalRequest) -> String {
+    let id = request.id;
+    format!("{} waits for approval {id}; `toolcrib approve yes {id}` lets it run", request.tool)
+}
+
+async fn run_one(
+    toolcrib: &Toolcrib,
+    name: &str,
+    args: RawArgs,
+    key: Option<&str>,
+) -> Result<Answer, Failure> {
+    let answer = match key {
+        Some(key) => toolcrib.call_once(name, args, Origin::Cli, key).await?,
+        None => toolcrib.call(name, args, Origin::Cli).await,
+    };
+    answer.ok_or_else(|| Failure::run("the door gave no answer"))
 }
 
 /// The result on standard output, everything else on standard error.
@@ -209,11 +228,12 @@ struct Line {
     tool: String,
     #[serde(default)]
     args: Value,
+    key: Option<String>,
 }
 
 fn filter(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let runtime = world::runtime()?;
-    let toolcrib = runtime.block_on(world::build(&command.world))?;
+    let toolcrib = runtime.block_on(world::at_work(&command.world, command.on_ask))?;
     let code = lines::answer(|line: Line| {
         // A text is read as a model would have written it; a value is taken as it is.
         let args = match line.args {
@@ -221,7 +241,8 @@ fn filter(command: &ToolCall, json: bool) -> Result<u8, Failure> {
             Value::Null => RawArgs::Text(String::new()),
             value => RawArgs::Value(value),
         };
-        let answer = runtime.block_on(run_one(&toolcrib, &line.tool, args))?;
+        let call = run_one(&toolcrib, &line.tool, args, line.key.as_deref());
+        let answer = runtime.block_on(call).map_err(|failure| failure.message)?;
         if command.explain {
             trace::print(&answer, None, json);
         }

@@ -1,9 +1,9 @@
 //! Going on with a conversation: it must exist, and no other run may be in the middle of it.
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::{ConversationId, RunStatus, StoreError, StoredRun};
+use toolcrib_app::core::{ConversationId, RunStatus, StoreError};
 
-use super::Setup;
+use super::is_worked_on;
 use crate::output::Failure;
 
 /// Runs that are looked at; older ones have ended.
@@ -23,8 +23,11 @@ pub(crate) async fn go_on_in(
     }
     for status in [RunStatus::Running, RunStatus::Paused] {
         let runs = stores.runs.runs("", Some(status), LOOKED_AT).await.map_err(store)?;
-        let mut here = runs.iter().filter(|run| run.conversation == id && is_in_the_way(run));
-        if let Some(run) = here.next() {
+        for run in runs.iter().filter(|run| run.conversation == id) {
+            // One whose process died without a trace is in nobody's way.
+            if status == RunStatus::Running && !is_worked_on(run, stores).await? {
+                continue;
+            }
             let (run, does) = match status {
                 RunStatus::Paused => (run.id, "waits for a person"),
                 _ => (run.id, "is being worked on"),
@@ -35,11 +38,4 @@ pub(crate) async fn go_on_in(
         }
     }
     Ok(id)
-}
-
-/// A run whose process died without a trace is in nobody's way.
-fn is_in_the_way(run: &StoredRun) -> bool {
-    let kept = run.state.get("setup").cloned().unwrap_or_default();
-    let process = Setup::of_value(&kept).ok().and_then(|setup| setup.process);
-    run.status == RunStatus::Paused || process.is_some_and(|process| process.is_alive())
 }

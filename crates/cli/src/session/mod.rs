@@ -5,37 +5,35 @@ mod change;
 mod conversation;
 mod deciding;
 mod models;
-mod process;
 mod setup;
 mod show;
 mod tally;
+mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_app::agent::context::{CompactionRules, Money, Price, Prices, Rates, Windows};
 use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT, Mode, Place, Scope, instructions};
-use toolcrib_app::core::{Approver, Context, ConversationId};
+use toolcrib_app::core::{Context, ConversationId};
 use toolcrib_app::providers::chat::UserMessage;
 use toolcrib_app::providers::model::Model;
-use toolcrib_app::runner::{
-    AskLater, Runner, RunnerLimits, RunnerSettings, Start, WaitForDecision,
-};
+use toolcrib_app::runner::{Runner, RunnerLimits, RunnerSettings, Start};
 use toolcrib_app::{Preset, Stores, Toolcrib};
 
 use crate::cli::{Brain, World};
 use crate::config::{self, Chosen, Config, Env, ModelFlags, OnAsk};
 use crate::output::Failure;
-use crate::terminal::{Console, TerminalApprover};
+use crate::terminal::Console;
 use crate::world;
 
 pub(crate) use calls::{CallRow, Calls, duration, ended, failure_words};
 pub(crate) use conversation::go_on_in;
-use deciding::HereOrElsewhere;
-pub(crate) use deciding::{Prepared, TerminalPerson};
+pub(crate) use deciding::{Prepared, TerminalPerson, approver};
 pub(crate) use setup::Setup;
 pub(crate) use show::{Printer, remark};
 pub(crate) use tally::Tally;
+pub(crate) use worker::is_worked_on;
 
 /// A Toolcrib with a model and an agent.
 pub(crate) struct Session {
@@ -83,24 +81,21 @@ pub(crate) async fn open(
     let env = Env::of_process();
     let config = config::load(&env)?;
     let mut setup = Setup::new(brain, world)?;
-    let stores = Stores::open(Some(&world::state_folder()?.join("toolcrib.db")))
-        .map_err(|error| Failure::configuration(error.to_string()))?;
+    let stores = world::stores()?;
     let on_ask = on_ask.or(config.on_ask);
     let mut settings = world::settings(&setup.world(), &config)?;
-    match on_ask {
-        Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
-        // Nobody looks at it now, so no time runs (DESIGN 9, Channels: none in the inbox).
-        Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
-        Some(OnAsk::Deny) | None => {}
-    }
+    world::use_on_ask(&mut settings, on_ask);
     let mut builder = Toolcrib::builder(settings)
         .for_agents()
         .stores(stores.clone())
+        .setup(setup.to_value())
         .secrets(config::known_keys(&config, &env));
-    if let Some(approver) = approver(on_ask, &console, Arc::clone(&stores.approvals)) {
+    if let Some(approver) = approver(on_ask, &console, &stores.approvals) {
         builder = builder.approver(approver);
     }
     let toolcrib = builder.build().await?;
+    let claimed = toolcrib.engine().claim().await;
+    setup.worker = Some(claimed.map_err(|error| Failure::configuration(error.to_string()))?);
     let workspace = setup.workspace();
     let runner = Runner::new(toolcrib.clone(), runner_settings(&config, workspace)?)?;
     let mut warnings: Vec<String> =
@@ -137,6 +132,11 @@ pub(crate) async fn open(
 }
 
 impl Session {
+    /// Who answers the questions of its models.
+    pub(crate) fn person(&self) -> TerminalPerson {
+        TerminalPerson::new(self.console.clone(), self.on_ask)
+    }
+
     /// A run of this session that begins with a message.
     pub(crate) fn start(&self, text: &str, conversation: ConversationId) -> Start {
         let library = self.runner.library();
@@ -159,26 +159,6 @@ impl Session {
             skill: skill.map(|(skill, _)| skill.name.clone()),
             stream: self.stream,
             setup: self.setup.to_value(),
-        }
-    }
-}
-
-/// Who is asked: what the flag says, else the person at the terminal, else nobody.
-fn approver(
-    on_ask: Option<OnAsk>,
-    console: &Console,
-    approvals: Arc<dyn toolcrib_app::core::ApprovalStore>,
-) -> Option<Arc<dyn Approver>> {
-    match on_ask {
-        None => Some(Arc::new(TerminalApprover::new(console.clone()))),
-        Some(OnAsk::Deny) => None,
-        Some(OnAsk::Fail) => Some(Arc::new(AskLater)),
-        Some(OnAsk::Wait(_)) => {
-            let elsewhere = WaitForDecision::new(approvals);
-            Some(match console.is_chat() {
-                true => Arc::new(HereOrElsewhere::new(console.clone(), elsewhere)),
-                false => Arc::new(elsewhere),
-            })
         }
     }
 }

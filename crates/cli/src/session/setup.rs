@@ -8,7 +8,6 @@ use toolcrib_app::Preset;
 
 use crate::cli::{Brain, World};
 use crate::output::Failure;
-use crate::session::process::Process;
 use crate::world;
 
 /// The surroundings of a run, without any key.
@@ -30,8 +29,10 @@ pub(crate) struct Setup {
     max_cost: Option<u64>,
     /// The agent.
     pub(crate) agent: String,
-    /// The process that works on the run.
-    pub(crate) process: Option<Process>,
+    /// Whether whoever asks waits for a decision of another process.
+    pub(crate) waits: bool,
+    /// Number of whoever works on the run, as the store knows it (`CallStore::claim`).
+    pub(crate) worker: Option<u64>,
 }
 
 impl Setup {
@@ -59,7 +60,8 @@ impl Setup {
             max_time: brain.max_time,
             max_cost: brain.max_cost,
             agent: brain.agent.clone().unwrap_or_default(),
-            process: Some(Process::this()),
+            waits: false,
+            worker: None,
         })
     }
 

@@ -1,9 +1,6 @@
 //! Asks the person at the terminal about a call.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::io;
 
 use serde_json::Value;
 use toolcrib_app::core::approval::Turn;
@@ -12,10 +9,9 @@ use toolcrib_app::core::{ApprovalRequest, Approver, Asked, BoxFuture, Decision, 
 use super::card::card;
 use super::console::Console;
 use super::desk::Desk;
+use super::editor::{self, Draft};
 use super::keys::Key;
-
-/// Who decided, in records.
-pub(crate) const TERMINAL: &str = "terminal";
+use crate::person;
 
 const MENU: &str = "Run it? [y]es once, [r]: yes for this run, [n]o, [s]kip, [e]dit, [v]iew all: ";
 
@@ -48,7 +44,7 @@ impl Approver for TerminalApprover {
                 return Asked::Nobody;
             }
             match decide(&self.console, request).await {
-                Ok(decision) => Asked::Decided { decision, by: TERMINAL.to_owned() },
+                Ok(decision) => Asked::Decided { decision, by: person::name() },
                 Err(_) => Asked::Nobody,
             }
         })
@@ -105,8 +101,7 @@ async fn ask(desk: &mut Desk, request: &ApprovalRequest) -> io::Result<Decision>
 
 /// The arguments as the person wants them; `None` = as they were.
 async fn edited(desk: &mut Desk, args: &Value) -> io::Result<Option<Value>> {
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
-    let text = match editor.filter(|editor| !editor.trim().is_empty()) {
+    let text = match editor::chosen() {
         Some(editor) => in_editor(desk, &editor, args).await,
         None => {
             let first = desk.skip_enter().await;
@@ -134,31 +129,11 @@ async fn edited(desk: &mut Desk, args: &Value) -> io::Result<Option<Value>> {
     }
 }
 
-/// The text that the person leaves in an editor. The file is readable for nobody else, and gone afterwards.
+/// The text that the person leaves in an editor.
 async fn in_editor(desk: &mut Desk, editor: &str, args: &Value) -> io::Result<Option<String>> {
-    let name = format!("toolcrib-arguments-{}.json", toolcrib_app::core::CallId::fresh());
-    let path = std::env::temp_dir().join(name);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-    let gone = Gone(&path);
-    writeln!(file, "{args:#}")?;
-    drop(file);
-    // As git does: an editor may be a command with options.
-    let mut command = tokio::process::Command::new("sh");
-    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&path).kill_on_drop(true);
+    let draft = Draft::of(args)?;
+    let mut command = tokio::process::Command::from(draft.command(editor));
+    command.kill_on_drop(true);
     let status = desk.lend(async move { command.status().await }).await?;
-    if !status.success() {
-        return Err(io::Error::other(format!("it ended with {status}")));
-    }
-    let text = fs::read_to_string(&path)?;
-    drop(gone);
-    Ok(Some(text))
-}
-
-/// A file that does not stay.
-struct Gone<'a>(&'a Path);
-
-impl Drop for Gone<'_> {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.0);
-    }
+    draft.text(status).map(Some)
 }

@@ -40,7 +40,8 @@ pub(super) fn card(request: &ApprovalRequest, paint: Paint, full: bool) -> Strin
     card
 }
 
-fn arguments(args: &Value, hidden: &[&str]) -> String {
+/// All arguments, escaped and whole, but those that are shown elsewhere.
+pub(crate) fn arguments(args: &Value, hidden: &[&str]) -> String {
     let mut args = args.clone();
     if let Some(object) = args.as_object_mut() {
         for name in hidden {

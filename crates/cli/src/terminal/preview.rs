@@ -18,15 +18,15 @@ const AROUND: usize = 3;
 const BYTES: u64 = 10 * 1024 * 1024;
 
 /// What is shown in place of some arguments.
-pub(super) struct Preview {
+pub(crate) struct Preview {
     /// Finished lines.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Arguments that it shows whole.
-    pub(super) shows: &'static [&'static str],
+    pub(crate) shows: &'static [&'static str],
 }
 
 /// A preview of this call, if there is one.
-pub(super) fn preview(tool: &str, args: &Value, workspace: &str, paint: Paint) -> Option<Preview> {
+pub(crate) fn preview(tool: &str, args: &Value, workspace: &str, paint: Paint) -> Option<Preview> {
     match tool {
         "write_file" => {
             let path = args.get("path")?.as_str()?;
@@ -100,7 +100,7 @@ fn diff(path: &str, old: Option<&str>, new: &str, paint: Paint) -> String {
     let rest = lines.len().saturating_sub(LINES);
     lines.truncate(LINES);
     if rest > 0 {
-        lines.push(paint.dim(&format!("… {rest} more lines; [v] shows all arguments")));
+        lines.push(paint.dim(&format!("… {rest} more lines; they are among the arguments")));
     }
     format!(
         "{}\n{}",
@@ -218,6 +218,6 @@ mod tests {
         let args = json!({"path": "new.txt", "content": content});
         let text = preview("write_file", &args, "/nowhere", PLAIN).unwrap().text;
         assert_eq!(text.lines().count(), LINES + 2);
-        assert!(text.ends_with("… 301 more lines; [v] shows all arguments\n"), "{text}");
+        assert!(text.ends_with("… 301 more lines; they are among the arguments\n"), "{text}");
     }
 }

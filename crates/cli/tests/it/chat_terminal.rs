@@ -49,7 +49,7 @@ fn a_key_approves_a_call_and_its_line_is_shown() {
     assert_eq!(env.read("notes.md"), None);
     terminal.sees("› ");
     terminal.types("/explain\r");
-    terminal.sees("approved by terminal");
+    terminal.sees("approved by command line");
     leave(terminal);
 }
 

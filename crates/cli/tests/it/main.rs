@@ -8,7 +8,10 @@
 )]
 
 mod agents;
+mod approve;
 mod args;
+mod artifact;
+mod audit;
 mod bad_input;
 mod bad_models;
 mod chat;
@@ -17,6 +20,8 @@ mod docs;
 mod exec;
 mod files;
 mod formats;
+mod history;
+mod keys;
 mod net;
 mod own_tools;
 mod presets;

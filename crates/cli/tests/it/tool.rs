@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Server, TestEnv, feed};
 
-/// The tools of issue 2.
-const TOOLS: [&str; 14] = [
+/// The tools that ship with it.
+const TOOLS: [&str; 16] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -20,6 +20,8 @@ const TOOLS: [&str; 14] = [
     "http_request",
     "fetch_url",
     "read_artifact",
+    "review_tool_calls",
+    "introspect",
 ];
 
 #[test]

@@ -260,7 +260,7 @@ pub struct Recovered {
     pub unknown: Vec<CallId>,
     /// Calls that change nothing and that nobody goes on with: they ended as cancelled.
     pub interrupted: Vec<CallId>,
-    /// Accepted batches that are not done; they belong to whoever recovered them.
+    /// Accepted batches that are not done, if they were to be taken; they belong to whoever recovered them now.
     pub batches: Vec<AcceptedBatch>,
 }
 
@@ -297,10 +297,22 @@ pub trait CallStore: Send + Sync {
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Records the one outcome of a call; a second one is a [`StoreError::Conflict`]. A call that never started has no intent.
+    ///
+    /// The end of an open call is written by whoever began it: another epoch is [`StoreError::Fenced`], and another `started_at`, or none,
+    /// is a [`StoreError::Conflict`]: the same call was sent twice, and this is not the one that runs.
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// A call.
     fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>>;
+
+    /// The outcome of a call, letter for letter as it is kept: what its recorded hash is of. Without an own form of it this is the text of
+    /// the outcome as it is read.
+    fn outcome_text(&self, call: CallId) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(async move {
+            let stored = self.call(call).await?;
+            Ok(stored.and_then(|stored| stored.outcome).map(|outcome| outcome.to_text()))
+        })
+    }
 
     /// Calls that were started and have no outcome, oldest first.
     fn open(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>>;
@@ -308,5 +320,13 @@ pub trait CallStore: Send + Sync {
     /// Deals with what others that are gone left open (DESIGN 4, Crash rule), in one transaction, for the holder of `epoch`: calls that may
     /// have changed something end as unknown; those that change nothing stay open for whoever goes on with their run or batch, and end as
     /// cancelled where there is neither.
-    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>>;
+    ///
+    /// `take_batches` = accepted batches that are not done are taken over too, and returned: for whoever will finish them. Without, they stay
+    /// with those that are gone, for somebody who does, and their calls that change nothing stay open all the same.
+    fn recover(
+        &self,
+        epoch: u64,
+        now_ms: i64,
+        take_batches: bool,
+    ) -> BoxFuture<'_, Result<Recovered, StoreError>>;
 }

@@ -5,6 +5,8 @@ mod audit;
 mod calls;
 mod grants;
 mod history;
+mod measured;
+mod sums;
 mod switches;
 mod usage;
 
@@ -16,6 +18,8 @@ pub use calls::{
 };
 pub use grants::GrantStore;
 pub use history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};
+pub use measured::{MeasuredEnd, MetricsTally};
+pub use sums::UsageTally;
 pub use switches::{Switch, SwitchStore};
 pub use usage::{UsageBy, UsageRow, UsageStore, UsageSum};
 

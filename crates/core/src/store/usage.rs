@@ -31,8 +31,8 @@ pub struct UsageRow {
     pub cache_write: Option<u64>,
     /// Of the answer, tokens of reasoning.
     pub reasoning: Option<u64>,
-    /// Estimated price in nanodollars; `None` = no price is known.
-    pub cost_nanos: Option<u64>,
+    /// Estimated price in micro-dollars (millionths of a US dollar); `None` = no price is known.
+    pub cost_micros: Option<u64>,
     /// Window of the model in tokens, when it is known.
     pub window: Option<u64>,
     /// Milliseconds since 1970.
@@ -73,8 +73,8 @@ pub struct UsageSum {
     pub cache_write: Option<u64>,
     /// Tokens of reasoning.
     pub reasoning: Option<u64>,
-    /// Estimated price in nanodollars.
-    pub cost_nanos: Option<u64>,
+    /// Estimated price in micro-dollars (millionths of a US dollar).
+    pub cost_micros: Option<u64>,
     /// Calls of tools; `None` where calls are not counted (by model).
     pub calls: Option<u64>,
     /// Nanoseconds that tools ran; `None` where calls are not counted.

@@ -11,12 +11,13 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::{ARGS_BYTES, Waiting};
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallEnd, CallFacts,
-    CallRecord, Context, Decision, DecisionRecord, ErrorType, EventKind, Grant, GrantId, GrantScope,
-    Outcome, OutcomeKind, RawArgs, ReasonKind, Report, Settlement, StoreError, ToolError, canonical,
+    CallRecord, Context, Decision, DecisionRecord, ErrorType, EventKind, Outcome, OutcomeKind,
+    RawArgs, ReasonKind, Report, Settlement, ToolError, canonical,
 };
 
 use crate::again;
 use crate::batch;
+use crate::deciding::failed;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
 
@@ -102,7 +103,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
                 format!("{operation} could not be approved: asking failed. Do not retry it.");
             fail(ErrorType::ApprovalDenied, text)
         }
-        None => match close(flight, &request, "deadline").await {
+        None => match close(flight, &request, DecisionRecord::DEADLINE).await {
             // Somebody decided at the last moment, on another surface.
             Some(record) => apply(flight, Resumed { request, record }),
             None => expired(flight),
@@ -206,7 +207,10 @@ async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop>
         calls: vec![call],
         again: false,
     };
-    let setup = flight.engine().setup.clone();
+    let mut setup = flight.engine().setup.clone();
+    if let Some(setup) = setup.as_object_mut() {
+        setup.insert("worker".to_owned(), flight.engine().epoch().into());
+    }
     let waiting = Waiting { request: request.clone(), batch, setup };
     match flight.engine().approvals.ask(waiting).await {
         Ok(()) => Ok(()),
@@ -232,7 +236,10 @@ async fn decided_now(
     let stored = engine.approvals.decide(request.id, record.clone()).await;
     crate::failpoint::hit("approve");
     let record = match stored {
-        Ok(Ok(())) => record,
+        Ok(Ok(())) => {
+            engine.decisions().remember(&request, &record).await;
+            record
+        }
         // Somebody else was faster, on another surface: their decision stands.
         Ok(Err(first)) => first,
         Err(error) => {
@@ -242,7 +249,6 @@ async fn decided_now(
             );
         }
     };
-    remember(&engine, &request, &record).await;
     apply(flight, Resumed { request, record })
 }
 
@@ -301,6 +307,8 @@ fn verdict(flight: &mut InFlight, resumed: &Resumed) -> Step {
             flight.approved_by = Some(by.clone());
             Ok(Passed::noting(format!("approved by {by}")))
         }
+        // Only the clock has spoken.
+        Decision::Deny { .. } if resumed.record.is_expiry() => expired(flight),
         Decision::Deny { note } if only_permissions(&resumed.request) => {
             let because = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
             let asked: Vec<&str> =
@@ -351,10 +359,7 @@ fn nobody(flight: &InFlight) -> Step {
 }
 
 fn expired(flight: &InFlight) -> Step {
-    fail(
-        ErrorType::ApprovalExpired,
-        not_in_time(flight.operation()),
-    )
+    fail(ErrorType::ApprovalExpired, not_in_time(flight.operation()))
 }
 
 fn not_in_time(operation: &str) -> String {
@@ -363,38 +368,8 @@ fn not_in_time(operation: &str) -> String {
     )
 }
 
-/// A decision with a scope becomes a grant for the reasons it was given for; taint is never among them (DESIGN 9, Approvals).
-async fn remember(engine: &Inner, request: &ApprovalRequest, record: &DecisionRecord) {
-    let Decision::Approve { scope, only } = &record.decision else { return };
-    if *scope == GrantScope::Once {
-        return;
-    }
-    let grant = Grant {
-        id: GrantId::fresh(),
-        owner: request.context.owner.clone(),
-        operation: request.operation.clone(),
-        args: only.clone(),
-        definition_hash: request.definition_hash.clone(),
-        reasons: request
-            .reasons
-            .iter()
-            .map(|reason| reason.kind)
-            .filter(|kind| *kind != ReasonKind::Taint)
-            .collect(),
-        risk: request.risk,
-        scope: *scope,
-        run: request.run,
-        conversation: Some(request.context.conversation.clone()),
-        created_by: record.decided_by.clone(),
-        created_at: record.decided_at,
-        expires_at: None,
-    };
-    // A grant that cannot be kept only means that the next call asks again.
-    let _ = engine.grants.add(grant).await;
-}
-
 /// The one outcome of a call that nobody decided about in time; the question was closed just before, so nobody else settles it.
-async fn settle_expired(engine: &Inner, waiting: &Waiting) {
+async fn settle_expired(engine: &Inner, waiting: &Waiting) -> Answer {
     let request = &waiting.request;
     let error = ToolError::new(ErrorType::ApprovalExpired, not_in_time(&request.operation));
     let text = canonical::to_string(&engine.secrets.mask_data(&request.args));
@@ -433,9 +408,16 @@ async fn settle_expired(engine: &Inner, waiting: &Waiting) {
         notes: Vec::new(),
         report: Report::default(),
     };
-    let record = CallRecord { facts, started_at: None, epoch: engine.epoch(), end };
-    let settlement = Settlement { record, outcome: None }.with_outcome(&outcome);
-    let _ = engine.calls.settle(settlement).await;
+    // What cannot be written now is written by whoever asks for the call again: the stored decision stands.
+    if let Ok(epoch) = engine.claim().await {
+        let record = CallRecord { facts, started_at: None, epoch, end };
+        let mut settlement = Settlement { record, outcome: None };
+        if engine.calls.keeps_evidence() {
+            settlement = settlement.with_outcome(&outcome);
+        }
+        let _ = engine.calls.settle(settlement).await;
+    }
+    Answer::Done(Box::new(outcome))
 }
 
 /// Decides about a suspended call and goes on with it.
@@ -444,45 +426,45 @@ pub(crate) async fn decide(
     id: ApprovalId,
     record: DecisionRecord,
 ) -> Result<Option<Answer>, DecideError> {
-    let store = |error: StoreError| DecideError::Store(error.to_string());
+    let recorded = engine.decisions().record(id, record).await;
     let (waiting, decided) =
-        engine.approvals.get(id).await.map_err(store)?.ok_or(DecideError::NotFound)?;
-    if let Some(first) = decided {
-        return Err(DecideError::AlreadyDecided(Box::new(first)));
+        engine.approvals.get(id).await.map_err(failed)?.ok_or(DecideError::NotFound)?;
+    match (recorded, decided) {
+        (Ok(record), _) => proceed(engine, waiting, record).await,
+        (Err(DecideError::Expired), Some(expiry)) => {
+            proceed(engine, waiting, expiry).await?;
+            Err(DecideError::Expired)
+        }
+        (Err(error), _) => Err(error),
     }
-    // The time of a decision is ours to say, or an old date would revive what has expired.
-    let record = DecisionRecord { decided_at: engine.clock.now_ms(), ..record };
-    let expired = waiting.request.expires_at.is_some_and(|end| record.decided_at >= end);
-    let record = if expired { denied_by("deadline", record.decided_at) } else { record };
-    let stored = engine.approvals.decide(id, record.clone()).await.map_err(store)?;
-    crate::failpoint::hit("approve");
-    if let Err(first) = stored {
-        return Err(DecideError::AlreadyDecided(Box::new(first)));
-    }
-    if expired {
-        settle_expired(&engine, &waiting).await;
-        return Err(DecideError::Expired);
-    }
-    remember(&engine, &waiting.request, &record).await;
-    if engine.waiting.hand_over(id, record.clone()) {
-        return Ok(None);
-    }
-    carry_out(engine, waiting, record).await.map(Some)
 }
 
 /// Goes on with a call that was decided about before, by a process that is gone or on a surface that only wrote the decision down; a call
 /// that has its outcome is answered with it.
-pub(crate) async fn go_on(engine: Arc<Inner>, id: ApprovalId) -> Result<Option<Answer>, DecideError> {
-    let store = |error: StoreError| DecideError::Store(error.to_string());
+pub(crate) async fn go_on(
+    engine: Arc<Inner>,
+    id: ApprovalId,
+) -> Result<Option<Answer>, DecideError> {
     let (waiting, decided) =
-        engine.approvals.get(id).await.map_err(store)?.ok_or(DecideError::NotFound)?;
+        engine.approvals.get(id).await.map_err(failed)?.ok_or(DecideError::NotFound)?;
     let record = decided.ok_or(DecideError::Undecided)?;
-    if let Some(answer) = again::known(&engine, waiting.request.call).await.map_err(store)? {
+    if let Some(answer) = again::known(&engine, waiting.request.call).await.map_err(failed)? {
         return Ok(Some(answer));
     }
-    remember(&engine, &waiting.request, &record).await;
-    if engine.waiting.hand_over(id, record.clone()) {
+    proceed(engine, waiting, record).await
+}
+
+/// `None` = it waits in another task of this process, and goes on there.
+async fn proceed(
+    engine: Arc<Inner>,
+    waiting: Waiting,
+    record: DecisionRecord,
+) -> Result<Option<Answer>, DecideError> {
+    if engine.waiting.hand_over(waiting.request.id, record.clone()) {
         return Ok(None);
+    }
+    if record.is_expiry() {
+        return Ok(Some(settle_expired(&engine, &waiting).await));
     }
     carry_out(engine, waiting, record).await.map(Some)
 }

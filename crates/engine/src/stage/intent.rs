@@ -14,14 +14,15 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     }
     let started_at = flight.engine().clock.now_ms();
     let intent = Intent { facts: flight.facts(), started_at, epoch: flight.engine().epoch() };
-    match flight.engine().calls.begin(intent).await {
-        Ok(()) => {
-            flight.started_at = Some(started_at);
-            crate::failpoint::hit("intent");
-            Ok(Passed::PLAIN)
-        }
-        Err(error) => Err(not_recorded(&error)),
+    // Dropped from here on, the call may have its record, and its end is the end of that.
+    flight.started_at = Some(started_at);
+    let engine = std::sync::Arc::clone(flight.engine());
+    if let Err(error) = engine.calls.begin(intent).await {
+        flight.started_at = None;
+        return Err(not_recorded(&error));
     }
+    crate::failpoint::hit("intent");
+    Ok(Passed::PLAIN)
 }
 
 /// Why a call without a record was not run.

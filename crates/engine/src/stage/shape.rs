@@ -294,6 +294,7 @@ impl<'a> Shaping<'a> {
             source: self.source.clone(),
             call: self.flight.call,
             run: self.flight.scope.run.as_ref().map(|run| run.id),
+            conversation: self.flight.scope.context.conversation.clone(),
         };
         let mut writer = self.flight.engine().artifacts.create(new).ok()?;
         writer.write(bytes).ok()?;

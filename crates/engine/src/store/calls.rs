@@ -7,13 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     Acceptance, AcceptedBatch, BatchId, BoxFuture, CallFilter, CallHistory, CallId, CallRow,
-    CallStatus, CallStore, Intent, Recovered, Settlement, StoreError, StoredCall,
+    CallStatus, CallStore, Intent, MetricsTally, Recovered, Settlement, StoreError, StoredCall,
     ToolMetrics, WorkerState,
 };
 
-use super::metrics;
-
-/// Ended calls that are remembered; the oldest go first. Open calls are never forgotten.
+/// Ended calls, and batches that are done, that are remembered; the oldest go first. What is open is never forgotten.
 const KEPT: usize = 10_000;
 
 /// What is known of a call.
@@ -36,16 +34,39 @@ impl Row {
     }
 }
 
+/// Who works on calls.
+#[derive(Default)]
+struct Claims {
+    last: u64,
+    /// Those that were given back.
+    gone: HashSet<u64>,
+}
+
+impl Claims {
+    fn is_alive(&self, epoch: u64) -> bool {
+        // Number 0 is that of an engine that never claimed any.
+        epoch == 0 || (epoch <= self.last && !self.gone.contains(&epoch))
+    }
+
+    fn check(&self, claimed: u64) -> Result<(), StoreError> {
+        if self.is_alive(claimed) {
+            return Ok(());
+        }
+        Err(StoreError::Fenced { current: self.last, claimed })
+    }
+}
+
 #[derive(Default)]
 struct State {
-    epoch: u64,
-    /// Claims that were given back.
-    gone: HashSet<u64>,
+    claims: Claims,
     calls: HashMap<CallId, Row, foldhash::fast::RandomState>,
     /// Ended calls, the oldest first.
     ended: VecDeque<CallId>,
+    /// Accepted batches, and whether they are done.
     batches: HashMap<BatchId, (AcceptedBatch, bool)>,
     keys: HashMap<(String, String), BatchId>,
+    /// Batches that are done, the oldest first.
+    done: VecDeque<BatchId>,
 }
 
 /// A [`CallStore`] that lives as long as the process.
@@ -68,24 +89,12 @@ impl MemoryCalls {
 }
 
 impl State {
-    fn is_alive(&self, epoch: u64) -> bool {
-        // Number 0 is that of an engine that never claimed any.
-        epoch == 0 || (epoch <= self.epoch && !self.gone.contains(&epoch))
-    }
-
-    fn check_epoch(&self, claimed: u64) -> Result<(), StoreError> {
-        if self.is_alive(claimed) {
-            return Ok(());
-        }
-        Err(StoreError::Fenced { current: self.epoch, claimed })
-    }
-
     fn begin(&mut self, intent: Intent) -> Result<(), StoreError> {
-        self.check_epoch(intent.epoch)?;
+        self.claims.check(intent.epoch)?;
         let call = intent.facts.call;
         let next_attempt = match self.calls.get(&call) {
             None => true,
-            Some(Row::Open(open)) => open.is_repeatable() && !self.is_alive(open.epoch),
+            Some(Row::Open(open)) => open.is_repeatable() && !self.claims.is_alive(open.epoch),
             Some(Row::Ended(_)) => false,
         };
         if !next_attempt {
@@ -97,7 +106,7 @@ impl State {
 
     /// A call that was refused before it started has no intent, so there may be no row yet.
     fn settle(&mut self, settlement: Settlement) -> Result<(), StoreError> {
-        self.check_epoch(settlement.record.epoch)?;
+        self.claims.check(settlement.record.epoch)?;
         self.end(settlement)
     }
 
@@ -108,11 +117,14 @@ impl State {
                 return Err(StoreError::Conflict(call.to_string()));
             }
             Entry::Occupied(row) => {
-                if let Row::Open(open) = row.get()
-                    && open.epoch != settlement.record.epoch
-                {
+                if let Row::Open(open) = row.get() {
                     let (current, claimed) = (open.epoch, settlement.record.epoch);
-                    return Err(StoreError::Fenced { current, claimed });
+                    if current != claimed {
+                        return Err(StoreError::Fenced { current, claimed });
+                    }
+                    if settlement.record.started_at != Some(open.started_at) {
+                        return Err(StoreError::Conflict(call.to_string()));
+                    }
                 }
                 *row.into_mut() = Row::Ended(Box::new(settlement));
             }
@@ -130,7 +142,7 @@ impl State {
     }
 
     fn accept(&mut self, batch: AcceptedBatch) -> Result<Acceptance, StoreError> {
-        self.check_epoch(batch.epoch)?;
+        self.claims.check(batch.epoch)?;
         if let Some(key) = &batch.key {
             let name = (batch.batch.context.owner.clone(), key.key.clone());
             if let Some((first, _)) = self.keys.get(&name).and_then(|id| self.batches.get(id)) {
@@ -138,7 +150,7 @@ impl State {
                 if !same {
                     return Err(StoreError::Conflict(key.key.clone()));
                 }
-                let is_worked_on = self.is_alive(first.epoch);
+                let is_worked_on = self.claims.is_alive(first.epoch);
                 return Ok(Acceptance::Known { first: Box::new(first.clone()), is_worked_on });
             }
             self.keys.insert(name, batch.id);
@@ -147,28 +159,57 @@ impl State {
         Ok(Acceptance::New)
     }
 
-    fn recover(&mut self, epoch: u64, now: i64) -> Recovered {
+    fn take_batch(&mut self, id: BatchId, epoch: u64) -> Result<bool, StoreError> {
+        self.claims.check(epoch)?;
+        let Some((batch, _)) = self.batches.get_mut(&id) else { return Ok(false) };
+        let is_free = !self.claims.is_alive(batch.epoch);
+        if is_free {
+            batch.epoch = epoch;
+        }
+        Ok(is_free)
+    }
+
+    fn done(&mut self, id: BatchId) -> Result<(), StoreError> {
+        let (_, done) = self.batches.get_mut(&id).ok_or(StoreError::Missing(id.to_string()))?;
+        if std::mem::replace(done, true) {
+            return Ok(());
+        }
+        self.done.push_back(id);
+        if self.done.len() > KEPT
+            && let Some(old) = self.done.pop_front()
+            && let Some((batch, _)) = self.batches.remove(&old)
+            && let Some(key) = batch.key
+        {
+            self.keys.remove(&(batch.batch.context.owner.clone(), key.key));
+        }
+        Ok(())
+    }
+
+    fn recover(
+        &mut self,
+        epoch: u64,
+        now: i64,
+        take_batches: bool,
+    ) -> Result<Recovered, StoreError> {
+        self.claims.check(epoch)?;
         let mut found = Recovered::default();
-        let left: Vec<BatchId> = self
-            .batches
-            .iter()
-            .filter(|(_, (batch, done))| !done && !self.is_alive(batch.epoch))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in left {
-            if let Some((batch, _)) = self.batches.get_mut(&id) {
+        // Whoever has a batch goes on with its calls, whoever began them.
+        let mut goes_on = HashSet::new();
+        for (batch, _) in self.batches.values_mut().filter(|(_, done)| !done) {
+            goes_on.extend(batch.batch.calls.iter().map(|call| call.id));
+            if take_batches && !self.claims.is_alive(batch.epoch) {
                 batch.epoch = epoch;
                 found.batches.push(batch.clone());
             }
         }
         found.batches.sort_by_key(|batch| batch.id);
-        let goes_on: HashSet<CallId> =
-            found.batches.iter().flat_map(|b| b.batch.calls.iter().map(|call| call.id)).collect();
         let mut open: Vec<Intent> = self
             .calls
             .values()
             .filter_map(|row| match row {
-                Row::Open(intent) if !self.is_alive(intent.epoch) => Some((**intent).clone()),
+                Row::Open(intent) if !self.claims.is_alive(intent.epoch) => {
+                    Some((**intent).clone())
+                }
                 _ => None,
             })
             .collect();
@@ -185,7 +226,7 @@ impl State {
                 if repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
             }
         }
-        found
+        Ok(found)
     }
 }
 
@@ -196,20 +237,20 @@ impl CallStore for MemoryCalls {
 
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         let mut state = self.lock();
-        state.epoch += 1;
-        Box::pin(ready(Ok(state.epoch)))
+        state.claims.last += 1;
+        Box::pin(ready(Ok(state.claims.last)))
     }
 
     fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.lock().gone.insert(epoch);
+        self.lock().claims.gone.insert(epoch);
         Box::pin(ready(Ok(())))
     }
 
     fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>> {
         let state = self.lock();
-        let found = if epoch == 0 || epoch > state.epoch {
+        let found = if epoch == 0 || epoch > state.claims.last {
             WorkerState::Unknown
-        } else if state.is_alive(epoch) {
+        } else if state.claims.is_alive(epoch) {
             WorkerState::Alive("this process".to_owned())
         } else {
             WorkerState::Gone
@@ -222,18 +263,11 @@ impl CallStore for MemoryCalls {
     }
 
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
-        let mut state = self.lock();
-        let free = state.batches.get(&id).is_some_and(|(batch, _)| !state.is_alive(batch.epoch));
-        if let Some((batch, _)) = state.batches.get_mut(&id).filter(|_| free) {
-            batch.epoch = epoch;
-        }
-        Box::pin(ready(Ok(free)))
+        Box::pin(ready(self.lock().take_batch(id, epoch)))
     }
 
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
-        let mut state = self.lock();
-        let found = state.batches.get_mut(&id).map(|(_, done)| *done = true);
-        Box::pin(ready(found.ok_or_else(|| StoreError::Missing(id.to_string()))))
+        Box::pin(ready(self.lock().done(id)))
     }
 
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -248,14 +282,24 @@ impl CallStore for MemoryCalls {
         let state = self.lock();
         let found = state.calls.get(&call).map(|row| {
             let outcome = match row {
-                Row::Ended(settlement) => settlement.outcome.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+                Row::Ended(settlement) => {
+                    settlement.outcome.as_deref().and_then(|text| serde_json::from_str(text).ok())
+                }
                 Row::Open(_) => None,
             };
             let row = row.row();
-            let is_worked_on = row.end.is_none() && state.is_alive(row.epoch);
+            let is_worked_on = row.end.is_none() && state.claims.is_alive(row.epoch);
             StoredCall { row, outcome, is_worked_on }
         });
         Box::pin(ready(Ok(found)))
+    }
+
+    fn outcome_text(&self, call: CallId) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        let text = match self.lock().calls.get(&call) {
+            Some(Row::Ended(settlement)) => settlement.outcome.clone(),
+            _ => None,
+        };
+        Box::pin(ready(Ok(text)))
     }
 
     fn open(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
@@ -266,8 +310,13 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(Ok(open)))
     }
 
-    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
-        Box::pin(ready(Ok(self.lock().recover(epoch, now_ms))))
+    fn recover(
+        &self,
+        epoch: u64,
+        now_ms: i64,
+        take_batches: bool,
+    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        Box::pin(ready(self.lock().recover(epoch, now_ms, take_batches)))
     }
 }
 
@@ -308,8 +357,10 @@ impl CallHistory for MemoryCalls {
     ) -> BoxFuture<'a, Result<Vec<ToolMetrics>, StoreError>> {
         let filter = CallFilter { owner: owner.to_owned(), since, ..CallFilter::default() };
         let state = self.lock();
+        let mut tally = MetricsTally::default();
         let rows = state.calls.values().map(Row::row).filter(|row| fits(row, &filter));
-        Box::pin(ready(Ok(metrics::of(rows))))
+        rows.for_each(|row| tally.add_row(&row));
+        Box::pin(ready(Ok(tally.finish())))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The in-memory stores, and artifacts as files.
+//! The in-memory stores.
 
 mod approvals;
 mod artifacts;
@@ -6,12 +6,11 @@ mod audit;
 mod calls;
 mod conversations;
 mod grants;
-mod metrics;
 mod switches;
 mod usage;
 
 pub use approvals::MemoryApprovals;
-pub use artifacts::{FileArtifacts, MemoryArtifacts};
+pub use artifacts::MemoryArtifacts;
 pub use audit::MemoryAudit;
 pub use calls::MemoryCalls;
 pub use conversations::MemoryRuns;

@@ -1,29 +1,94 @@
-//! What models used, in memory.
+//! What models and tools used, in memory.
 
+use std::collections::VecDeque;
 use std::future::ready;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_core::{BoxFuture, RunId, StoreError, UsageBy, UsageRow, UsageStore, UsageSum};
+use toolcrib_core::{
+    BoxFuture, CallFilter, CallHistory, CallRow, RunId, StoreError, UsageBy, UsageRow, UsageStore,
+    UsageSum, UsageTally,
+};
+
+/// Answers that are remembered; the oldest go first.
+const KEPT: usize = 10_000;
 
 /// A [`UsageStore`] that lives as long as the process.
 #[derive(Default)]
 pub struct MemoryUsage {
-    rows: Mutex<Vec<UsageRow>>,
+    /// The oldest first.
+    rows: Mutex<VecDeque<UsageRow>>,
+    calls: Option<Arc<dyn CallHistory>>,
+}
+
+impl MemoryUsage {
+    /// One that counts these calls by tool and agent; without, it knows of none.
+    #[must_use]
+    pub fn with_calls(calls: Arc<dyn CallHistory>) -> Self {
+        Self { rows: Mutex::default(), calls: Some(calls) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<UsageRow>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn calls(&self, owner: &str, since: Option<i64>) -> Result<Vec<CallRow>, StoreError> {
+        let Some(calls) = &self.calls else { return Ok(Vec::new()) };
+        let filter = CallFilter {
+            owner: owner.to_owned(),
+            since,
+            limit: usize::MAX,
+            ..CallFilter::default()
+        };
+        calls.calls(filter).await
+    }
 }
 
 impl UsageStore for MemoryUsage {
-    fn add_usage(&self, _row: UsageRow) {}
+    fn add_usage(&self, row: UsageRow) {
+        let mut rows = self.lock();
+        if rows.len() >= KEPT {
+            rows.pop_front();
+        }
+        rows.push_back(row);
+    }
 
     fn usage<'a>(
         &'a self,
-        _owner: &'a str,
-        _by: UsageBy,
-        _since: Option<i64>,
+        owner: &'a str,
+        by: UsageBy,
+        since: Option<i64>,
     ) -> BoxFuture<'a, Result<Vec<UsageSum>, StoreError>> {
-        Box::pin(ready(Ok(Vec::new())))
+        Box::pin(async move {
+            let mut tally = UsageTally::default();
+            if by != UsageBy::Model {
+                for row in self.calls(owner, since).await? {
+                    of_call(&row, by).into_iter().for_each(|part| tally.add(part));
+                }
+            }
+            if by != UsageBy::Tool {
+                let rows = self.lock();
+                let fits = |row: &&UsageRow| {
+                    row.owner == owner && since.is_none_or(|since| row.at >= since)
+                };
+                let answers = rows.iter().filter(fits).map(|row| UsageSum::of_answer(row, by));
+                answers.for_each(|part| tally.add(part));
+            }
+            Ok(tally.finish(by))
+        })
     }
 
-    fn last_usage(&self, _run: RunId) -> BoxFuture<'_, Result<Option<UsageRow>, StoreError>> {
-        Box::pin(ready(Ok(None)))
+    fn last_usage(&self, run: RunId) -> BoxFuture<'_, Result<Option<UsageRow>, StoreError>> {
+        let found = self.lock().iter().rev().find(|row| row.run == run).cloned();
+        Box::pin(ready(Ok(found)))
     }
+}
+
+/// A call that ended; by tool, one of no known tool is of none.
+fn of_call(row: &CallRow, by: UsageBy) -> Option<UsageSum> {
+    let end = row.end.as_ref()?;
+    let name = match by {
+        UsageBy::Tool => row.facts.tool.as_ref()?.to_string(),
+        UsageBy::Agent | UsageBy::Model => row.facts.context.agent.clone(),
+    };
+    Some(UsageSum::of_calls(name, 1, end.run_nanos))
 }

@@ -22,13 +22,11 @@ fn by_ann(decision: Decision) -> DecisionRecord {
     DecisionRecord { decision, decided_by: "ann".into(), decided_at: 1_000 }
 }
 
-const ONCE: Decision = Decision::approve();
-
 #[tokio::test]
 async fn decisions_and_what_the_model_reads() {
     type Expected = Option<(OutcomeKind, ErrorType, &'static str)>;
     let cases: [(Asked, Expected); 5] = [
-        (Asked::Decided { decision: ONCE, by: "ann".into() }, None),
+        (Asked::Decided { decision: Decision::approve(), by: "ann".into() }, None),
         (
             Asked::Decided {
                 decision: Decision::Deny { note: Some("not today".into()) },
@@ -155,7 +153,7 @@ async fn three_at_once(approver: &Arc<OneAtATime>) -> Vec<OutcomeKind> {
 /// Found in a terminal: the second card of a batch expired while the person still read the first one.
 #[tokio::test(start_paused = true)]
 async fn the_deadline_of_a_question_runs_only_while_it_is_shown() {
-    let approver = OneAtATime::deciding(ONCE);
+    let approver = OneAtATime::deciding(Decision::approve());
     assert_eq!(three_at_once(&approver).await, [OutcomeKind::Succeeded; 3]);
     assert_eq!(approver.asked(), 3);
 }
@@ -198,7 +196,7 @@ async fn grants_are_listed_and_revoked() {
     let grants = engine.grants().list("").await.unwrap();
     assert_eq!(grants.len(), 1);
     assert_eq!((grants[0].operation.as_str(), grants[0].created_by.as_str()), ("risky", "ann"));
-    assert!(engine.grants().revoke(grants[0].id).await.unwrap());
+    assert!(engine.grants().revoke(grants[0].id, "ann", 1_000).await.unwrap());
     assert_eq!(call(&engine, "risky", json!({"n": 2})).await.kind, OutcomeKind::Denied);
 }
 
@@ -224,7 +222,7 @@ async fn a_suspended_call_goes_on_once_and_the_second_decision_gets_the_first() 
     let request = suspended(&engine, json!({"n": 7})).await;
     assert_eq!(engine.approvals().pending().await.unwrap().len(), 1);
     assert_eq!(tool.runs(), 0);
-    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
+    let answer = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
     let outcome = answer.as_ref().unwrap().outcome().unwrap();
     assert_eq!((outcome.kind, outcome.call), (OutcomeKind::Succeeded, request.call));
     assert_eq!(tool.seen(), [json!({"n": 7})]);
@@ -233,7 +231,7 @@ async fn a_suspended_call_goes_on_once_and_the_second_decision_gets_the_first() 
         again,
         Err(DecideError::AlreadyDecided(Box::new(DecisionRecord {
             decided_at: 0,
-            ..by_ann(ONCE)
+            ..by_ann(Decision::approve())
         })))
     );
     assert_eq!(tool.runs(), 1);
@@ -247,11 +245,14 @@ async fn a_late_decision_is_refused() {
     let request = suspended(&engine, json!({})).await;
     clock.advance(300_000);
     // The date that the caller gives does not count.
-    assert_eq!(engine.decide(request.id, by_ann(ONCE)).await, Err(DecideError::Expired));
+    assert_eq!(
+        engine.decide(request.id, by_ann(Decision::approve())).await,
+        Err(DecideError::Expired)
+    );
     assert!(engine.approvals().pending().await.unwrap().is_empty());
     assert_eq!(tool.runs(), 0);
-    let record = engine.calls().outcome(request.call).await.unwrap().unwrap();
-    assert_eq!(record.outcome, OutcomeKind::Expired);
+    let stored = engine.calls().call(request.call).await.unwrap().unwrap();
+    assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Expired);
 }
 
 #[tokio::test]
@@ -277,7 +278,7 @@ async fn a_tool_that_changed_since_is_not_run() {
             .spec(|s| (s.risk, s.description) = (Risk::High, "Other.".into())),
     );
     engine.catalog().attach(&source_of("test", &[&changed])).await.unwrap();
-    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
+    let answer = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
     let (_, error_type, message) = failure(answer.as_ref().unwrap().outcome().unwrap());
     assert_eq!(error_type, ErrorType::ApprovalDenied);
     assert!(message.contains("has changed"), "{message}");
@@ -290,7 +291,7 @@ async fn what_is_denied_meanwhile_stays_denied_after_an_approval() {
     let (engine, _) = inbox(&tool).await;
     let request = suspended(&engine, json!({})).await;
     engine.catalog().set_tools_enabled(false);
-    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap();
+    let answer = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
     assert_eq!(failure(answer.as_ref().unwrap().outcome().unwrap()).1, ErrorType::ToolsDisabled);
     assert_eq!(tool.runs(), 0);
 }
@@ -325,7 +326,7 @@ async fn a_decision_on_another_surface_goes_to_the_call_that_waits() {
     tokio::pin!(waiting);
     assert!(futures_util::poll!(waiting.as_mut()).is_pending());
     let id = approver.0.lock().unwrap().unwrap();
-    assert_eq!(engine.decide(id, by_ann(ONCE)).await, Ok(None));
+    assert_eq!(engine.decide(id, by_ann(Decision::approve())).await, Ok(None));
     assert_eq!(waiting.await.kind, OutcomeKind::Succeeded);
     assert_eq!(tool.runs(), 1);
 }
@@ -358,7 +359,7 @@ async fn a_suspended_call_of_a_closed_run_is_not_run() {
     batch.run = Some(run);
     let Answer::Suspended(request) = engine.invoke(batch).await.pop().unwrap() else { panic!() };
     engine.close_run(run);
-    let answer = engine.decide(request.id, by_ann(ONCE)).await.unwrap().unwrap();
+    let answer = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap().unwrap();
     assert_eq!(answer.outcome().unwrap().kind, OutcomeKind::Failed);
     assert_eq!(tool.runs(), 0);
 }

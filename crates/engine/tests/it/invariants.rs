@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_core::{
-    Answer, Batch, BoxFuture, Call, CallId, CallRecord, CallStore, Change, Decision, Effect,
-    ErrorType, Gate, Intent, Invoker as _, Origin, OutcomeKind, Proposal, Risk, RunLimits, RunSpec,
-    Stage, StageVerdict, StoreError, Vote,
+    Answer, Batch, BoxFuture, Call, CallFilter, CallHistory as _, CallId, CallStore as _, Decision,
+    Effect, ErrorType, Gate, Invoker as _, Origin, Outcome, OutcomeKind, Proposal, Risk, RunLimits,
+    RunSpec, Stage, StageVerdict, Vote,
 };
 use toolcrib_engine::Engine;
+use toolcrib_engine::store::MemoryCalls;
 use toolcrib_testkit::{Recorder, ScriptedApprover, ScriptedTool};
 
 use crate::support::{call, engine, failure, with};
@@ -32,7 +33,9 @@ async fn one_outcome_per_call_whatever_happens() {
         Arc::new(ScriptedTool::new("slow").hangs().spec(|s| s.timeout = Duration::from_millis(5))),
         Arc::new(ScriptedTool::new("risky").spec(|s| s.risk = Risk::High)),
     ];
-    let engine = engine(Engine::builder(), &tools.each_ref()).await;
+    let store = Arc::new(MemoryCalls::default());
+    let builder = Engine::builder().calls(Arc::clone(&store) as _);
+    let engine = engine(builder, &tools.each_ref()).await;
     let names = ["fine", "broken", "failing", "slow", "risky", "unknown", " "];
     let calls: Vec<Call> = names.iter().map(|name| Call::new(*name, json!({}))).collect();
     let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
@@ -42,13 +45,14 @@ async fn one_outcome_per_call_whatever_happens() {
     assert_eq!(kinds, [Succeeded, Failed, Failed, TimedOut, Denied, Failed, Failed]);
     for (id, answer) in ids.iter().zip(&answers) {
         assert_eq!(answer.outcome().unwrap().call, *id, "answers are in the order of the calls");
-        let stored = engine.calls().outcome(*id).await.unwrap().unwrap();
-        assert_eq!(stored.outcome, answer.outcome().unwrap().kind);
+        let stored = engine.calls().call(*id).await.unwrap().unwrap();
+        assert_eq!(stored.row.end.unwrap().outcome, answer.outcome().unwrap().kind);
     }
     assert!(engine.calls().open().await.unwrap().is_empty());
-    let (_, changes) = engine.calls().changes(0).await.unwrap();
-    let settled = changes.iter().filter(|c| matches!(c, Change::Settled(_))).count();
-    assert_eq!(settled, names.len());
+    let filter = CallFilter { limit: usize::MAX, ..CallFilter::default() };
+    let rows = store.calls(filter).await.unwrap();
+    assert_eq!(rows.len(), names.len());
+    assert!(rows.iter().all(|row| row.end.is_some()));
 }
 
 #[tokio::test]
@@ -56,63 +60,42 @@ async fn a_dropped_call_still_gets_its_one_outcome() {
     for (effect, expected) in
         [(Effect::Read, OutcomeKind::Cancelled), (Effect::SideEffect, OutcomeKind::Unknown)]
     {
-        let (engine, tool) =
-            with(ScriptedTool::new("slow").hangs().spec(|s| s.effect = effect)).await;
-        let request = Call::new("slow", json!({}));
-        let id = request.id;
-        let mut running = engine.invoke(Batch::new(Origin::Model, vec![request]));
-        assert!(futures_util::poll!(running.as_mut()).is_pending());
-        assert_eq!(tool.runs(), 1);
-        drop(running);
-        let record = engine.calls().outcome(id).await.unwrap().unwrap();
-        assert_eq!(record.outcome, expected);
-    }
-}
-
-/// A store that refuses to write that a call starts.
-struct NoIntents(toolcrib_engine::store::MemoryCalls);
-
-impl CallStore for NoIntents {
-    fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.0.claim()
-    }
-    fn begin(&self, _: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("disk full".into()))))
-    }
-    fn settle(&self, record: CallRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.0.settle(record)
-    }
-    fn outcome(&self, call: CallId) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>> {
-        self.0.outcome(call)
-    }
-    fn open(&self) -> BoxFuture<'_, Result<Vec<CallId>, StoreError>> {
-        self.0.open()
-    }
-    fn changes(&self, since: u64) -> BoxFuture<'_, Result<(u64, Vec<Change>), StoreError>> {
-        self.0.changes(since)
+        for store in [MemoryCalls::light(), MemoryCalls::default()] {
+            let tool = Arc::new(ScriptedTool::new("slow").hangs().spec(|s| s.effect = effect));
+            let store = Arc::new(store);
+            let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
+            let request = Call::new("slow", json!({}));
+            let id = request.id;
+            let mut running = engine.invoke(Batch::new(Origin::Model, vec![request]));
+            assert!(futures_util::poll!(running.as_mut()).is_pending());
+            assert_eq!(tool.runs(), 1);
+            drop(running);
+            let stored = engine.calls().call(id).await.unwrap().unwrap();
+            let end = stored.row.end.unwrap();
+            assert_eq!(end.outcome, expected);
+            // Where evidence is kept, whoever asks again reads why.
+            assert_eq!(stored.outcome.is_some(), store.keeps_evidence());
+            if let Some(outcome) = stored.outcome {
+                assert_eq!(failure(&outcome).0, expected);
+                assert_eq!(end.output_hash, Some(Outcome::hash_of_text(&outcome.to_text())));
+                assert_eq!(stored.row.facts.args.as_deref(), Some("{}"));
+            }
+        }
     }
 }
 
 #[tokio::test]
-async fn nothing_runs_without_an_intent_record() {
-    let tool = Arc::new(ScriptedTool::new("work"));
-    let builder = Engine::builder().calls(Arc::new(NoIntents(Default::default())));
-    let engine = engine(builder, &[&tool]).await;
-    let outcome = call(&engine, "work", json!({})).await;
-    assert_eq!(tool.runs(), 0);
-    let (kind, _, message) = failure(&outcome);
-    assert_eq!(kind, OutcomeKind::Failed);
-    assert!(message.contains("disk full"), "{message}");
-}
-
-#[tokio::test]
-async fn an_owner_that_was_fenced_off_runs_nothing() {
+async fn an_owner_that_is_gone_runs_nothing() {
     let (engine, tool) = with(ScriptedTool::new("work")).await;
-    engine.claim().await.unwrap();
+    let epoch = engine.claim().await.unwrap();
     assert_eq!(call(&engine, "work", json!({})).await.kind, OutcomeKind::Succeeded);
+    // Somebody else that works beside it takes nothing away.
     engine.calls().claim().await.unwrap();
-    assert_eq!(call(&engine, "work", json!({})).await.kind, OutcomeKind::Failed);
-    assert_eq!(tool.runs(), 1);
+    assert_eq!(call(&engine, "work", json!({})).await.kind, OutcomeKind::Succeeded);
+    engine.calls().release(epoch).await.unwrap();
+    let outcome = call(&engine, "work", json!({})).await;
+    assert_eq!(failure(&outcome).1, ErrorType::StoreFailed);
+    assert_eq!(tool.runs(), 2);
 }
 
 #[tokio::test]
@@ -211,6 +194,6 @@ async fn a_suspended_call_is_no_outcome_and_holds_no_budget() {
     let id = batch.calls[0].id;
     let answers = engine.invoke(batch).await;
     assert!(matches!(answers[..], [Answer::Suspended(_)]));
-    assert_eq!(engine.calls().outcome(id).await.unwrap(), None);
+    assert_eq!(engine.calls().call(id).await.unwrap(), None);
     assert_eq!(engine.usage(run).unwrap().calls, 0);
 }

@@ -4,40 +4,50 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_core::{Batch, Call, Change, Invoker as _, Origin, ToolOutput};
+use toolcrib_core::{
+    Batch, Call, CallFilter, CallHistory as _, CallStore as _, Invoker as _, Origin, Outcome,
+    ToolOutput,
+};
 use toolcrib_engine::Engine;
+use toolcrib_engine::store::MemoryCalls;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::support::{call, engine, with};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_thousand_calls_at_once_are_neither_lost_nor_run_twice() {
-    let tool = Arc::new(ScriptedTool::new("work").does(|_, args| {
-        let slow = args["n"].as_u64().unwrap() % 5 == 0;
-        Box::pin(async move {
-            if slow {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            Ok(ToolOutput::text("ok"))
-        })
-    }));
-    let engine = engine(Engine::builder(), &[&tool]).await;
-    let mut tasks = tokio::task::JoinSet::new();
-    for n in 0..5000 {
-        let engine = engine.clone();
-        tasks.spawn(async move {
-            engine.invoke(Batch::new(Origin::Model, vec![Call::new("work", json!({"n": n}))])).await
-        });
+    for store in [MemoryCalls::light(), MemoryCalls::default()] {
+        let store = Arc::new(store);
+        let tool = Arc::new(ScriptedTool::new("work").does(|_, args| {
+            let slow = args["n"].as_u64().unwrap() % 5 == 0;
+            Box::pin(async move {
+                if slow {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Ok(ToolOutput::text("ok"))
+            })
+        }));
+        let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 0..5000 {
+            let engine = engine.clone();
+            let call = Call::new("work", json!({"n": n}));
+            tasks.spawn(async move { engine.invoke(Batch::new(Origin::Model, vec![call])).await });
+        }
+        let answers = tasks.join_all().await;
+        assert!(answers.iter().all(|a| a.len() == 1 && a[0].outcome().is_some()));
+        assert_eq!(tool.runs(), 5000);
+        let filter = CallFilter { limit: usize::MAX, ..CallFilter::default() };
+        let rows = store.calls(filter).await.unwrap();
+        assert_eq!(rows.len(), 5000);
+        assert!(rows.iter().all(|row| row.end.is_some()));
+        assert!(store.open().await.unwrap().is_empty());
+        for answer in answers.iter().filter(|_| store.keeps_evidence()) {
+            let outcome = answer[0].outcome().unwrap();
+            let stored = store.call(outcome.call).await.unwrap().unwrap();
+            assert_eq!(stored.outcome.as_ref().map(Outcome::to_wire), Some(outcome.to_wire()));
+        }
     }
-    let answers = tasks.join_all().await;
-    assert!(answers.iter().all(|a| a.len() == 1 && a[0].outcome().is_some()));
-    assert_eq!(tool.runs(), 5000);
-    let (_, changes) = engine.calls().changes(0).await.unwrap();
-    let settled: std::collections::HashSet<_> = changes
-        .iter()
-        .filter_map(|c| if let Change::Settled(r) = c { Some(r.call) } else { None })
-        .collect();
-    assert_eq!(settled.len(), 5000);
 }
 
 /// The 10 GB figure is measured by the bench command; here a smaller stream shows that the size does not matter.

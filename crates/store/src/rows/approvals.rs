@@ -3,16 +3,18 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 use toolcrib_core::store::{Question, Waiting};
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, DecisionRecord, StoreError,
+    ApprovalId, ApprovalRequest, ApprovalStore, AuditEvent, BoxFuture, CallId, DecisionRecord,
+    StoreError,
 };
 
-use super::{at_most, text};
+use super::{at_most, audit, text};
 use crate::error::Failure;
 use crate::json;
 use crate::store::SqliteStore;
 use crate::writer::Survives;
 
-const ASK: &str = "INSERT INTO approvals (id, owner, run, call, request, batch, setup, requested_at)
+const ASK: &str =
+    "INSERT INTO approvals (id, owner, run, call, request, batch, setup, requested_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
 const GET: &str = "SELECT request, batch, setup, decision FROM approvals WHERE id = ?1";
 const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHERE call = ?1
@@ -20,7 +22,7 @@ const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHE
 const OF_OWNER: &str = "SELECT request, batch, setup, decision FROM approvals WHERE owner = ?1
     ORDER BY id DESC LIMIT ?2";
 const DECIDE: &str = "UPDATE approvals SET decision = ?2 WHERE id = ?1 AND decision IS NULL";
-const FIRST: &str = "SELECT decision FROM approvals WHERE id = ?1";
+const STANDS: &str = "SELECT request, decision FROM approvals WHERE id = ?1";
 /// Ids are ordered by time.
 const PENDING: &str = "SELECT request FROM approvals WHERE decision IS NULL ORDER BY id";
 
@@ -87,7 +89,7 @@ fn ask(conn: &Connection, waiting: &Waiting) -> Result<(), Failure> {
     ))?;
     match added {
         0 => Err(StoreError::Conflict(id).into()),
-        _ => Ok(()),
+        _ => audit::append(conn, &AuditEvent::asked(request)),
     }
 }
 
@@ -97,12 +99,16 @@ fn decide(
     decision: &DecisionRecord,
 ) -> Result<Result<(), DecisionRecord>, Failure> {
     let id = id.to_string();
-    if conn.prepare_cached(DECIDE)?.execute((&id, json::write(decision)?))? > 0 {
-        return Ok(Ok(()));
-    }
-    let first: Option<String> =
-        conn.prepare_cached(FIRST)?.query_row([&id], |row| row.get(0)).optional()?;
-    Ok(Err(json::read(&first.ok_or(StoreError::Missing(id))?)?))
+    let is_first = conn.prepare_cached(DECIDE)?.execute((&id, json::write(decision)?))? > 0;
+    let stands: Option<(String, String)> = conn
+        .prepare_cached(STANDS)?
+        .query_row([&id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (request, first) = stands.ok_or(StoreError::Missing(id))?;
+    let request: ApprovalRequest = json::read(&request)?;
+    // Both tries are in the audit.
+    audit::append(conn, &AuditEvent::decided(&request, decision, is_first))?;
+    Ok(if is_first { Ok(()) } else { Err(json::read(&first)?) })
 }
 
 fn question(row: &Row<'_>) -> Result<Question, Failure> {

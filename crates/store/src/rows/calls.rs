@@ -1,41 +1,386 @@
-//! Calls, accepted batches and whoever works on them.
+//! Calls and their outcomes.
 
-use toolcrib_core::*;
+use std::collections::HashSet;
+use std::future::ready;
+use std::sync::{Arc, OnceLock};
 
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use serde::Serialize;
+use serde_json::json;
+use toolcrib_core::{
+    Acceptance, AcceptedBatch, AuditEvent, BatchId, BoxFuture, CallEnd, CallFacts, CallId, CallRow,
+    CallStore, Effect, Intent, Recovered, Settlement, StoreError, StoredCall, WorkerState,
+};
+
+use super::call_row::{call_row, columns, word_or_none};
+use super::{audit, batches, workers};
+use crate::error::Failure;
+use crate::json;
 use crate::store::SqliteStore;
+use crate::workers::Workers;
+use crate::writer::Survives;
+
+/// Columns of [`columns`] in its order, each with its place among the parameters.
+macro_rules! put {
+    ($rest:literal) => {
+        concat!(
+            "INSERT INTO calls (",
+            columns!(),
+            ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+            ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT (id) DO ",
+            $rest
+        )
+    };
+}
+
+const BEGIN: &str = put!("NOTHING RETURNING place");
+/// What is known at the end stands. A call that has ended, or that somebody else began, stays as it is.
+const SETTLE: &str = put!(
+    "UPDATE SET run = excluded.run, origin = excluded.origin, owner = excluded.owner, agent = excluded.agent,
+    conversation = excluded.conversation, workspace = excluded.workspace, channel = excluded.channel, device = excluded.device,
+    topic = excluded.topic, tool = excluded.tool, asked = excluded.asked, operation = excluded.operation,
+    definition_hash = excluded.definition_hash, risk = excluded.risk, effect = excluded.effect, args = excluded.args,
+    args_hash = excluded.args_hash, approval = excluded.approval, approved_by = excluded.approved_by,
+    received_at = excluded.received_at, outcome = excluded.outcome, error_type = excluded.error_type,
+    message = excluded.message, attempts = excluded.attempts, run_nanos = excluded.run_nanos, ended_at = excluded.ended_at,
+    output_hash = excluded.output_hash
+    WHERE outcome IS NULL AND epoch = excluded.epoch AND started_at = excluded.started_at RETURNING place"
+);
+/// The next attempt of a call that a crash cut off; the one before is remembered.
+const RETRY: &str = "DELETE FROM calls WHERE id = ?1 RETURNING started_at, epoch, earlier";
+const EARLIER: &str = "UPDATE calls SET earlier = ?2 WHERE id = ?1";
+const STANDS: &str = "SELECT outcome IS NULL, epoch, effect FROM calls WHERE id = ?1";
+const PUT_OUTCOME: &str = "INSERT INTO outcomes (call, text) VALUES (?1, ?2)";
+const OUTCOME: &str =
+    "SELECT text FROM outcomes WHERE call = (SELECT place FROM calls WHERE id = ?1)";
+const GET: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", (SELECT text FROM outcomes WHERE call = calls.place) FROM calls WHERE id = ?1"
+);
+const OPEN: &str = concat!("SELECT ", columns!(), " FROM calls WHERE outcome IS NULL ORDER BY id");
 
 impl CallStore for SqliteStore {
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+        let at_work = Arc::clone(self.workers());
+        let number = Arc::<OnceLock<u64>>::default();
+        let told = Arc::clone(&number);
+        // A number that was handed out must not be handed out again.
+        let claimed = self.write(Survives::PowerLoss, move |conn| {
+            let epoch = workers::claim(conn, &at_work)?;
+            let _ = told.set(epoch);
+            Ok(epoch)
+        });
+        Box::pin(async move {
+            let claimed = claimed.await;
+            if claimed.is_err()
+                && let Some(epoch) = number.get()
+            {
+                self.workers().let_go(*epoch);
+            }
+            claimed
+        })
     }
-    fn release(&self, _epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        let ended = self.write_outcome(Survives::Kill, move |conn| workers::end(conn, epoch));
+        Box::pin(async move {
+            ended.await?;
+            self.workers().let_go(epoch);
+            Ok(())
+        })
     }
-    fn worker(&self, _epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>> {
+        let at_work = Arc::clone(self.workers());
+        self.read(move |conn| workers::state(conn, &at_work, epoch))
     }
-    fn accept(&self, _batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn accept(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+        let at_work = Arc::clone(self.workers());
+        self.write(Survives::PowerLoss, move |conn| batches::accept(conn, &at_work, &batch))
     }
-    fn take_batch(&self, _id: BatchId, _epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let at_work = Arc::clone(self.workers());
+        self.write(Survives::PowerLoss, move |conn| batches::take(conn, &at_work, id, epoch))
     }
-    fn done(&self, _id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write_outcome(Survives::Kill, move |conn| batches::done(conn, id))
     }
-    fn begin(&self, _intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
+        let at_work = Arc::clone(self.workers());
+        if !intent.is_repeatable() {
+            return self.write(Survives::PowerLoss, move |conn| begin(conn, &at_work, &intent));
+        }
+        // It may run again anyway, so nobody waits for its record; but it is asked for where it may well be refused.
+        let waits = !self.workers().holds(intent.epoch) || !self.health().takes_writes();
+        if waits || !self.queued().insert(&intent) {
+            return self.write(Survives::Kill, move |conn| begin(conn, &at_work, &intent));
+        }
+        let (queued, call) = (Arc::clone(self.queued()), intent.facts.call);
+        self.write_beside(Survives::Kill, move |conn| match queued.take(call) {
+            Some(intent) => begin(conn, &at_work, &intent),
+            // Its end came first, and is written with it.
+            None => Ok(()),
+        });
+        Box::pin(ready(Ok(())))
     }
-    fn settle(&self, _settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
+        let record = &settlement.record;
+        let is_repeatable = record.facts.effect.is_some_and(Effect::is_repeatable);
+        // What never started has changed nothing.
+        let survives = match record.started_at {
+            Some(_) if !is_repeatable => Survives::PowerLoss,
+            _ => Survives::Kill,
+        };
+        let at_work = Arc::clone(self.workers());
+        let begun = self.queued().take_of(record);
+        self.write_outcome(survives, move |conn| {
+            workers::check(conn, settlement.record.epoch)?;
+            settle(conn, &at_work, begun.as_ref(), &settlement)
+        })
     }
-    fn call(&self, _call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>> {
+        let at_work = Arc::clone(self.workers());
+        self.read(move |conn| {
+            let mut statement = conn.prepare_cached(GET)?;
+            let mut rows = statement.query([call.to_string()])?;
+            rows.next()?.map(|row| stored(conn, &at_work, row)).transpose()
+        })
     }
+
+    fn outcome_text(&self, call: CallId) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        self.read(move |conn| {
+            let mut statement = conn.prepare_cached(OUTCOME)?;
+            Ok(statement.query_row([call.to_string()], |row| row.get(0)).optional()?)
+        })
+    }
+
     fn open(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+        self.read(open)
     }
-    fn recover(&self, _epoch: u64, _now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn recover(
+        &self,
+        epoch: u64,
+        now_ms: i64,
+        take_batches: bool,
+    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        let at_work = Arc::clone(self.workers());
+        let recovered = self.write(Survives::PowerLoss, move |conn| {
+            let found = recover(conn, &at_work, epoch, now_ms, take_batches)?;
+            Ok((found, workers::left_files(conn, &at_work)?))
+        });
+        Box::pin(async move {
+            let (found, left) = recovered.await?;
+            left.into_iter().for_each(|epoch| self.workers().forget(epoch));
+            Ok(found)
+        })
     }
+}
+
+fn begin(conn: &Connection, at_work: &Workers, intent: &Intent) -> Result<(), Failure> {
+    workers::check(conn, intent.epoch)?;
+    let call = intent.facts.call.to_string();
+    let row =
+        || put(conn, BEGIN, &call, &intent.facts, Some(intent.started_at), intent.epoch, None);
+    if row()?.is_none() {
+        if !is_left_behind(conn, at_work, &call)? {
+            return Err(StoreError::Conflict(call).into());
+        }
+        let earlier = earlier(conn, &call)?;
+        row()?;
+        conn.prepare_cached(EARLIER)?.execute((&call, earlier))?;
+    }
+    if intent.is_repeatable() {
+        return Ok(());
+    }
+    audit::append(conn, &AuditEvent::started(intent))
+}
+
+/// Whether a call that is there is open, may simply run again, and belongs to somebody who is gone.
+fn is_left_behind(conn: &Connection, at_work: &Workers, call: &str) -> Result<bool, Failure> {
+    let mut statement = conn.prepare_cached(STANDS)?;
+    let mut rows = statement.query([call])?;
+    let Some(row) = rows.next()? else { return Ok(false) };
+    let (is_open, epoch): (bool, i64) = (row.get(0)?, row.get(1)?);
+    let effect: Option<Effect> = word_or_none(row, 2)?;
+    Ok(is_open
+        && effect.is_some_and(Effect::is_repeatable)
+        && !workers::is_alive(conn, at_work, u64::try_from(epoch)?)?)
+}
+
+/// Takes the attempt that a crash cut off out of the way: it, and those before it, as JSON.
+fn earlier(conn: &Connection, call: &str) -> Result<String, Failure> {
+    let (started_at, epoch, before): (Option<i64>, i64, Option<String>) = conn
+        .prepare_cached(RETRY)?
+        .query_row([call], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut attempts: Vec<serde_json::Value> =
+        before.as_deref().map(json::read).transpose()?.unwrap_or_default();
+    attempts.push(json!({"epoch": epoch, "started_at": started_at}));
+    json::write(&attempts)
+}
+
+/// Writes the one end of a call. A beginning that is not written yet is one row with it; only where something of the call is there already,
+/// it has to be written first.
+fn settle(
+    conn: &Connection,
+    at_work: &Workers,
+    begun: Option<&Intent>,
+    settlement: &Settlement,
+) -> Result<(), Failure> {
+    let mut place = put_end(conn, settlement)?;
+    if place.is_none()
+        && let Some(intent) = begun
+    {
+        match begin(conn, at_work, intent) {
+            Ok(()) => place = put_end(conn, settlement)?,
+            // It was never begun; what stands says why.
+            Err(Failure::Answer(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    ended(conn, place, settlement)
+}
+
+/// Writes the one end of a call that was begun.
+fn end(conn: &Connection, settlement: &Settlement) -> Result<(), Failure> {
+    let place = put_end(conn, settlement)?;
+    ended(conn, place, settlement)
+}
+
+fn put_end(conn: &Connection, settlement: &Settlement) -> Result<Option<i64>, Failure> {
+    let record = &settlement.record;
+    let (call, end) = (record.facts.call.to_string(), Some(&record.end));
+    put(conn, SETTLE, &call, &record.facts, record.started_at, record.epoch, end)
+}
+
+/// Keeps the outcome beside the row, and says in the audit that the call has ended.
+fn ended(conn: &Connection, place: Option<i64>, settlement: &Settlement) -> Result<(), Failure> {
+    let Settlement { record, outcome } = settlement;
+    let Some(place) = place else {
+        return Err(not_ended(conn, record.facts.call.to_string(), record.epoch)?.into());
+    };
+    if let Some(text) = outcome {
+        conn.prepare_cached(PUT_OUTCOME)?.execute((place, text))?;
+    }
+    audit::append(conn, &AuditEvent::settled(record))
+}
+
+/// Why the end of a call was not written.
+fn not_ended(conn: &Connection, call: String, claimed: u64) -> Result<StoreError, Failure> {
+    let (is_open, epoch): (bool, i64) =
+        conn.prepare_cached(STANDS)?.query_row([&call], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let current = u64::try_from(epoch)?;
+    Ok(if is_open && current != claimed {
+        StoreError::Fenced { current, claimed }
+    } else {
+        StoreError::Conflict(call)
+    })
+}
+
+/// Writes a row with [`BEGIN`] or [`SETTLE`], and returns its place; `None` = there was none to write.
+fn put(
+    conn: &Connection,
+    sql: &str,
+    call: &str,
+    facts: &CallFacts,
+    started_at: Option<i64>,
+    epoch: u64,
+    end: Option<&CallEnd>,
+) -> Result<Option<i64>, Failure> {
+    let context = &facts.context;
+    let row: &[&dyn ToSql] = params![
+        call,
+        facts.run.map(|run| run.to_string()),
+        word(&facts.origin)?,
+        context.owner,
+        context.agent,
+        context.conversation,
+        context.workspace,
+        context.channel,
+        context.device,
+        context.topic,
+        facts.tool.as_ref().map(|tool| tool.as_str()),
+        facts.asked,
+        facts.operation,
+        facts.definition_hash,
+        facts.risk.as_ref().map(word).transpose()?,
+        facts.effect.as_ref().map(word).transpose()?,
+        facts.args,
+        facts.args_hash,
+        facts.approval.map(|approval| approval.to_string()),
+        facts.approved_by,
+        facts.received_at,
+        started_at,
+        i64::try_from(epoch)?,
+        end.map(|end| end.outcome.as_str()),
+        end.and_then(|end| end.error_type).map(|error_type| error_type.as_str()),
+        end.and_then(|end| end.message.as_deref()),
+        end.map(|end| end.attempts),
+        end.map(|end| i64::try_from(end.run_nanos)).transpose()?,
+        end.map(|end| end.ended_at),
+        end.and_then(|end| end.output_hash.as_deref()),
+    ];
+    Ok(conn.prepare_cached(sql)?.query_row(row, |row| row.get(0)).optional()?)
+}
+
+/// The wire name of a value.
+fn word<T: Serialize>(value: &T) -> Result<String, Failure> {
+    match serde_json::to_value(value)? {
+        serde_json::Value::String(name) => Ok(name),
+        other => Err(StoreError::Failed(format!("{other} is no name")).into()),
+    }
+}
+
+fn stored(conn: &Connection, at_work: &Workers, row: &Row<'_>) -> Result<StoredCall, Failure> {
+    let text: Option<String> = row.get(30)?;
+    let row = call_row(row)?;
+    let is_worked_on = row.end.is_none() && workers::is_alive(conn, at_work, row.epoch)?;
+    let outcome = text.as_deref().map(json::read).transpose()?;
+    Ok(StoredCall { row, outcome, is_worked_on })
+}
+
+fn open(conn: &Connection) -> Result<Vec<CallRow>, Failure> {
+    conn.prepare_cached(OPEN)?.query_and_then([], call_row)?.collect()
+}
+
+/// The crash rule (DESIGN 4). The write lock is held, so two that recover at once do not meet.
+fn recover(
+    conn: &Connection,
+    at_work: &Workers,
+    epoch: u64,
+    now_ms: i64,
+    take_batches: bool,
+) -> Result<Recovered, Failure> {
+    workers::check(conn, epoch)?;
+    workers::end_the_dead(conn, at_work)?;
+    let (goes_on, batches) = batches::left_open(conn, at_work, epoch, take_batches)?;
+    let mut found = Recovered { batches, ..Recovered::default() };
+    let mut alive = HashSet::new();
+    for row in open(conn)? {
+        if alive.contains(&row.epoch) {
+            continue;
+        }
+        if workers::is_alive(conn, at_work, row.epoch)? {
+            alive.insert(row.epoch);
+            continue;
+        }
+        let (call, of) = (row.facts.call, row.epoch);
+        let has_run = row.facts.run.is_some();
+        let started_at = row.started_at.unwrap_or(row.facts.received_at);
+        let intent = Intent { facts: row.facts, started_at, epoch: of };
+        let is_repeatable = intent.is_repeatable();
+        if is_repeatable && (has_run || goes_on.contains(&call)) {
+            continue;
+        }
+        end(conn, &Settlement::of_crash(intent, now_ms, of))?;
+        if is_repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
+    }
+    Ok(found)
 }

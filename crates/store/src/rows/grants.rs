@@ -2,8 +2,9 @@
 
 use rusqlite::{Params, Row};
 use toolcrib_core::grant::GrantQuery;
-use toolcrib_core::{BoxFuture, Grant, GrantId, GrantStore, ReasonKind, StoreError};
+use toolcrib_core::{AuditEvent, BoxFuture, Grant, GrantId, GrantStore, ReasonKind, StoreError};
 
+use super::audit;
 use crate::error::Failure;
 use crate::json;
 use crate::store::SqliteStore;
@@ -14,15 +15,16 @@ const ADD: &str = "INSERT INTO grants (id, owner, operation, body) VALUES (?1, ?
 const OF_OPERATION: &str =
     "SELECT body FROM grants WHERE owner = ?1 AND operation = ?2 ORDER BY place";
 const OF_OWNER: &str = "SELECT body FROM grants WHERE owner = ?1 ORDER BY place";
+const REVOKE: &str = "DELETE FROM grants WHERE id = ?1 RETURNING body";
 
 impl GrantStore for SqliteStore {
     fn add(&self, grant: Grant) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(Survives::PowerLoss, move |conn| {
             let (id, body) = (grant.id.to_string(), json::write(&grant)?);
-            let row = (&id, grant.owner, grant.operation, body);
+            let row = (&id, &grant.owner, &grant.operation, body);
             match conn.prepare_cached(ADD)?.execute(row)? {
                 0 => Err(StoreError::Conflict(id).into()),
-                _ => Ok(()),
+                _ => audit::append(conn, &AuditEvent::granted(&grant)),
             }
         })
     }
@@ -47,12 +49,16 @@ impl GrantStore for SqliteStore {
     fn revoke<'a>(
         &'a self,
         id: GrantId,
-        _by: &'a str,
-        _at: i64,
+        by: &'a str,
+        at: i64,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let by = by.to_owned();
         self.write(Survives::PowerLoss, move |conn| {
-            let mut statement = conn.prepare_cached("DELETE FROM grants WHERE id = ?1")?;
-            Ok(statement.execute([id.to_string()])? > 0)
+            let revoked = grants(conn, REVOKE, [id.to_string()])?.pop();
+            if let Some(grant) = &revoked {
+                audit::append(conn, &AuditEvent::revoked(grant, &by, at))?;
+            }
+            Ok(revoked.is_some())
         })
     }
 }

@@ -1,17 +1,23 @@
 //! The store traits of `core`, one file per kind of row.
 
 mod approvals;
-mod audit;
+pub(crate) mod artifacts;
+pub(crate) mod audit;
+mod batches;
+mod call_row;
 mod calls;
 mod checkpoints;
 mod conversations;
 mod facts;
 mod grants;
 mod history;
+mod queued;
 mod runs;
 mod switches;
 mod usage;
+mod workers;
 
+pub(crate) use queued::Queued;
 use rusqlite::Row;
 
 use crate::error::Failure;

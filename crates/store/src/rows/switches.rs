@@ -1,17 +1,68 @@
-//! Switches.
+//! Switches. Each setting is one transaction with its audit record.
 
-use toolcrib_core::*;
+use rusqlite::{Connection, Row};
+use toolcrib_core::{AuditEvent, BoxFuture, StoreError, Switch, SwitchStore};
 
+use super::audit;
+use crate::error::Failure;
 use crate::store::SqliteStore;
+use crate::writer::Survives;
+
+const SET: &str = "INSERT INTO switches (owner, name, enabled, by, at) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (owner, name) DO UPDATE SET enabled = excluded.enabled, by = excluded.by, at = excluded.at";
+const UNSET: &str = "DELETE FROM switches WHERE owner = ?1 AND name = ?2";
+const LIST: &str =
+    "SELECT owner, name, enabled, by, at FROM switches WHERE owner = ?1 ORDER BY name";
 
 impl SwitchStore for SqliteStore {
-    fn set_switch(&self, _switch: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+    fn set_switch(&self, switch: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Survives::PowerLoss, move |conn| set(conn, &switch))
     }
-    fn unset_switch<'a>(&'a self, _owner: &'a str, _name: &'a str, _by: &'a str, _at: i64) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn unset_switch<'a>(
+        &'a self,
+        owner: &'a str,
+        name: &'a str,
+        by: &'a str,
+        at: i64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        // What it was set to does not matter: it is the setting that goes.
+        let gone = Switch {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            enabled: true,
+            by: by.to_owned(),
+            at,
+        };
+        self.write(Survives::PowerLoss, move |conn| unset(conn, &gone))
     }
-    fn switches<'a>(&'a self, _owner: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Failed("not there yet".into()))))
+
+    fn switches<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>> {
+        let key = [owner.to_owned()];
+        self.read(move |conn| conn.prepare_cached(LIST)?.query_and_then(key, switch)?.collect())
     }
+}
+
+fn set(conn: &Connection, switch: &Switch) -> Result<(), Failure> {
+    let row = (&switch.owner, &switch.name, switch.enabled, &switch.by, switch.at);
+    conn.prepare_cached(SET)?.execute(row)?;
+    audit::append(conn, &AuditEvent::switched(switch, Some(switch.enabled)))
+}
+
+fn unset(conn: &Connection, gone: &Switch) -> Result<bool, Failure> {
+    let was_there = conn.prepare_cached(UNSET)?.execute((&gone.owner, &gone.name))? > 0;
+    if was_there {
+        audit::append(conn, &AuditEvent::switched(gone, None))?;
+    }
+    Ok(was_there)
+}
+
+fn switch(row: &Row<'_>) -> Result<Switch, Failure> {
+    Ok(Switch {
+        owner: row.get(0)?,
+        name: row.get(1)?,
+        enabled: row.get(2)?,
+        by: row.get(3)?,
+        at: row.get(4)?,
+    })
 }

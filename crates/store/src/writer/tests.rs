@@ -1,8 +1,9 @@
 //! Jobs that share a commit: what one does wrong is its own matter.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Receiver;
 
 use super::*;
+use crate::error::Failure;
 
 /// A writer whose thread waits until it is let go, so that everything sent before is one batch.
 fn held() -> (Writer, Sender<()>) {
@@ -10,7 +11,7 @@ fn held() -> (Writer, Sender<()>) {
     conn.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT) STRICT").unwrap();
     let (go, wait) = channel();
     let first = move || wait.recv().map_err(io::Error::other);
-    (Writer::start(conn, first).unwrap(), go)
+    (Writer::start(conn, Settings::in_memory(Arc::default()), first).unwrap(), go)
 }
 
 type Told<T> = Receiver<Result<T, StoreError>>;
@@ -78,10 +79,7 @@ fn a_full_disk_fails_what_does_not_fit() {
         (small.recv().unwrap(), large.recv().unwrap(), after.recv().unwrap());
     // The limit itself is not part of a transaction.
     drop(limited.recv());
-    assert!(
-        matches!(&large, Err(StoreError::Failed(words)) if words.contains("full")),
-        "{large:?}"
-    );
+    assert!(matches!(&large, Err(StoreError::Full(_))), "{large:?}");
     // SQLite may give up the whole transaction; then nobody may have been told that it is written.
     let told: Vec<i64> =
         [(1, small), (3, after)].into_iter().filter(|(_, r)| r.is_ok()).map(|(x, _)| x).collect();
@@ -124,7 +122,8 @@ fn a_batch_is_synced_if_one_of_it_must_survive_power_loss() {
 #[test]
 fn what_cannot_be_begun_safely_is_never_answered_with_success() {
     let conn = Connection::open_in_memory().unwrap();
-    let writer = Writer::start(conn, || Err(io::Error::other("no disk"))).unwrap();
+    let settings = Settings::in_memory(Arc::default());
+    let writer = Writer::start(conn, settings, || Err(io::Error::other("no disk"))).unwrap();
     for _ in 0..2 {
         let told = send(&writer, Survives::Kill, |_| Ok(()));
         assert_eq!(told.recv().unwrap(), Err(StoreError::Failed("no disk".into())));
@@ -156,4 +155,52 @@ fn a_writer_that_waits_for_the_disk_blocks_nobody() {
     let (writer, told) = sends.join().unwrap();
     drop(writer);
     assert!(told.iter().all(|told| told.try_recv().unwrap() == Ok(())));
+}
+
+fn outcome(
+    writer: &Writer,
+    work: impl Fn(&Connection) -> Result<(), Failure> + Send + 'static,
+) -> Told<()> {
+    let (tell, told) = channel();
+    let answer = move |result| tell.send(result).unwrap();
+    writer.send(Job::outcome(Survives::Kill, work, answer));
+    told
+}
+
+#[test]
+fn on_a_full_disk_outcomes_are_written_out_of_the_reserve() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    Reserve::of(&path).make().unwrap();
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT) STRICT").unwrap();
+    let (go, wait) = channel();
+    let disk = Some((Arc::new(Place::of(&path)), Reserve::of(&path)));
+    let settings = Settings { disk, ..Settings::in_memory(Arc::default()) };
+    let writer =
+        Writer::start(conn, settings, move || wait.recv().map_err(io::Error::other)).unwrap();
+    let full = || StoreError::Full("no room".into());
+    let (reserve, no_room) = (Reserve::of(&path), full());
+    // There is room for it as soon as the reserve is given up.
+    let ended = outcome(&writer, move |conn| match reserve.is_there() {
+        true => Err(no_room.clone().into()),
+        false => insert(1, 1)(conn),
+    });
+    let other = send(&writer, Survives::Kill, insert(2, 1));
+    let began = send(&writer, Survives::Kill, move |_| Err::<(), _>(full().into()));
+    go.send(()).unwrap();
+    assert_eq!(began.recv().unwrap(), Err(StoreError::Full("no room".into())));
+    assert_eq!((ended.recv().unwrap(), other.recv().unwrap()), (Ok(()), Ok(())));
+    // Somebody else took the room: only outcomes are written.
+    std::fs::create_dir(folder.path().join("store.db.reserve")).unwrap();
+    let refused = send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap();
+    assert!(matches!(refused, Err(StoreError::Full(_))), "{refused:?}");
+    assert_eq!(outcome(&writer, |conn| insert(4, 1)(conn)).recv().unwrap(), Ok(()));
+    std::fs::remove_dir(folder.path().join("store.db.reserve")).unwrap();
+    let start = std::time::Instant::now();
+    while send(&writer, Survives::Kill, insert(5, 1)).recv().unwrap().is_err() {
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+    assert!(Reserve::of(&path).is_there());
+    assert_eq!(kept(&writer), [1, 2, 4, 5]);
 }

@@ -1,7 +1,9 @@
 //! The stores on disk do what every store does.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use toolcrib_store::SqliteStore;
+use toolcrib_store::{ArtifactLimits, Artifacts, SqliteStore, StoreOptions};
 use toolcrib_testkit::conformance::{self, Stores};
 
 /// In memory, and in a file.
@@ -41,6 +43,40 @@ async fn facts() {
     check(async |store| conformance::facts(store).await).await;
 }
 
+#[tokio::test]
+async fn history() {
+    check(async |store| conformance::history(store, store).await).await;
+}
+
+#[tokio::test]
+async fn usage() {
+    check(async |store| conformance::usage(store, store).await).await;
+}
+
+#[tokio::test]
+async fn switches() {
+    check(async |store| conformance::switches(store).await).await;
+}
+
+#[tokio::test]
+async fn artifacts() {
+    check(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = ArtifactLimits::default();
+        conformance::artifacts(&Artifacts::new(store.clone(), folder.path().into(), limits));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn audit() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        StoreOptions { signer: Some(Arc::new(conformance::TestSigner)), ..StoreOptions::default() };
+    let store = SqliteStore::open_with(&folder.path().join("store.db"), options).unwrap();
+    conformance::audit(Arc::new(store)).await;
+}
+
 /// What the engine's stores in memory are compared with too.
 fn answers_as_the_model(store: &SqliteStore, bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -54,6 +90,19 @@ proptest! {
     #[test]
     fn any_sequence_answers_as_the_model(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         answers_as_the_model(&SqliteStore::in_memory().unwrap(), &bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_sequence_of_calls_answers_as_the_model(
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let store = SqliteStore::in_memory().unwrap();
+        runtime.block_on(conformance::call_sequence(&store, &bytes));
     }
 }
 

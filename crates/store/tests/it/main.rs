@@ -4,6 +4,12 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod audit;
+mod calls;
+mod artifacts;
 mod conformance;
+mod faults;
 mod files;
+#[cfg(all(feature = "postgres", unix))]
+mod postgres;
 mod processes;

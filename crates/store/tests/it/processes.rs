@@ -109,7 +109,7 @@ impl Acknowledged {
 }
 
 /// This test program in another process, which plays the role of this test.
-fn start(test: &str, role: &str, path: &Path) -> Child {
+pub(crate) fn start(test: &str, role: &str, path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(role, path)

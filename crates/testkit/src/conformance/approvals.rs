@@ -15,6 +15,8 @@ pub async fn approvals(store: &dyn ApprovalStore) {
     the_first_decision_wins(store).await;
     a_question_is_asked_once(store).await;
     pending_are_those_without_a_decision(store).await;
+    the_newest_question_of_a_call_is_found(store).await;
+    questions_of_an_owner_come_newest_first(store).await;
 }
 
 async fn every_decision_comes_back(store: &dyn ApprovalStore) {
@@ -27,6 +29,11 @@ async fn every_decision_comes_back(store: &dyn ApprovalStore) {
             args: json!({"path": "b", "depth": {"x": [1e-7, 18_446_744_073_709_551_615u64]}}),
         },
         Decision::Skip,
+        Decision::Answer { text: "blue \u{0}".into() },
+        Decision::Approve {
+            scope: GrantScope::Always,
+            only: [("path".to_owned(), "notes/*".to_owned())].into(),
+        },
     ] {
         let asked = question();
         store.ask(asked.clone()).await.unwrap();
@@ -84,4 +91,43 @@ async fn pending_are_those_without_a_decision(store: &dyn ApprovalStore) {
     let ids: Vec<ApprovalId> = pending.iter().map(|request| request.id).collect();
     assert_eq!(ids, [asked[0].request.id, asked[2].request.id], "oldest first");
     assert_eq!(pending[0], asked[0].request);
+}
+
+async fn the_newest_question_of_a_call_is_found(store: &dyn ApprovalStore) {
+    let first = question();
+    let call = first.request.call;
+    assert!(store.of_call(call).await.unwrap().is_none());
+    let mut second = question();
+    second.request.call = call;
+    store.ask(first.clone()).await.unwrap();
+    store.ask(question()).await.unwrap();
+    let record = decided(Decision::Skip, "ann");
+    store.decide(first.request.id, record.clone()).await.unwrap().unwrap();
+    let (found, decision) = store.of_call(call).await.unwrap().unwrap();
+    assert_eq!((found.request, decision), (first.request, Some(record)));
+    store.ask(second.clone()).await.unwrap();
+    let (found, decision) = store.of_call(call).await.unwrap().unwrap();
+    assert_eq!((found.request, decision), (second.request, None));
+}
+
+async fn questions_of_an_owner_come_newest_first(store: &dyn ApprovalStore) {
+    let asked: Vec<Waiting> = (0..4)
+        .map(|place| {
+            let mut waiting = question();
+            waiting.request.context.owner = if place == 1 { "ben 2" } else { "ann 2" }.into();
+            waiting
+        })
+        .collect();
+    for waiting in &asked {
+        store.ask(waiting.clone()).await.unwrap();
+    }
+    let record = decided(Decision::Skip, "ann");
+    store.decide(asked[2].request.id, record.clone()).await.unwrap().unwrap();
+    let found = store.questions("ann 2", 9).await.unwrap();
+    let found: Vec<_> = found.into_iter().map(|(w, record)| (w.request, record)).collect();
+    let of = |place: usize| asked[place].request.clone();
+    assert_eq!(found, [(of(3), None), (of(2), Some(record)), (of(0), None)]);
+    assert_eq!(store.questions("ann 2", 2).await.unwrap().len(), 2);
+    assert!(store.questions("ann 2", 0).await.unwrap().is_empty());
+    assert!(store.questions("nobody", 9).await.unwrap().is_empty());
 }

@@ -1,5 +1,6 @@
 //! Remembered approvals.
 
+use serde_json::{Value, json};
 use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::{Grant, GrantId, GrantScope, GrantStore, ReasonKind, Risk, RunId, StoreError};
 
@@ -9,6 +10,7 @@ use toolcrib_core::{Grant, GrantId, GrantScope, GrantStore, ReasonKind, Risk, Ru
 /// When the store does something else.
 pub async fn grants(store: &dyn GrantStore) {
     scopes_and_limits(store).await;
+    arguments_look_as_they_must(store).await;
     the_first_that_answers_is_found(store).await;
     they_are_listed_and_revoked(store).await;
 }
@@ -78,6 +80,53 @@ async fn scopes_and_limits(store: &dyn GrantStore) {
     check(store, GrantQuery { conversation: "c2", ..query("talk") }, AtRisk, false).await;
     check(store, GrantQuery { now_ms: 1_999, ..query("ends") }, AtRisk, true).await;
     check(store, query("ends"), AtRisk, false).await;
+}
+
+/// A glob for each parameter: text as it is, other values as JSON, and what is not there fits nothing.
+async fn arguments_look_as_they_must(store: &dyn GrantStore) {
+    let cases: [(&str, &str, Value, bool); 24] = [
+        ("path", "*", json!({"path": ""}), true),
+        ("path", "*", json!({"path": null}), true),
+        ("path", "*", json!({}), false),
+        ("path", "*", json!({"Path": "a"}), false),
+        ("path", "*", json!(null), false),
+        ("path", "*", json!([{"path": "a"}]), false),
+        ("path", "*", json!("path"), false),
+        ("path", "", json!({"path": ""}), true),
+        ("path", "", json!({"path": "a"}), false),
+        ("path", "a*c", json!({"path": "ac", "more": 1}), true),
+        ("path", "a*c", json!({"path": "abd"}), false),
+        ("path", "a*a", json!({"path": "a"}), false),
+        ("path", "*\u{e9}*", json!({"path": "caf\u{e9}s"}), true),
+        ("path", "a?c", json!({"path": "abc"}), false),
+        ("path", "A", json!({"path": "a"}), false),
+        ("n", "7", json!({"n": 7}), true),
+        ("n", "7", json!({"n": "7"}), true),
+        ("n", "7", json!({"n": 7.0}), false),
+        ("n", "1*", json!({"n": 12}), true),
+        ("n", "true", json!({"n": true}), true),
+        ("n", "null", json!({"n": null}), true),
+        ("n", r#"{"a":1,"b":*}"#, json!({"n": {"b": [2], "a": 1}}), true),
+        ("n", r#"["a",*"#, json!({"n": ["a", "b"]}), true),
+        ("n", "a*", json!({"n": ["a", "b"]}), false),
+    ];
+    for (place, (name, pattern, args, fits)) in cases.into_iter().enumerate() {
+        let owner = format!("pattern {place}");
+        let only = [(name.to_owned(), pattern.to_owned())].into();
+        let given = Grant { args: only, ..grant(&owner, GrantScope::Always) };
+        store.add(given.clone()).await.unwrap();
+        assert_eq!(store.list(&owner).await.unwrap(), [given]);
+        check(store, GrantQuery { args: &args, ..query(&owner) }, ReasonKind::Risk, fits).await;
+    }
+    let both = [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "x*".to_owned())].into();
+    store.add(Grant { args: both, ..grant("both", GrantScope::Always) }).await.unwrap();
+    for (args, fits) in [
+        (json!({"a": 1, "b": "xy"}), true),
+        (json!({"a": 1, "b": "y"}), false),
+        (json!({"b": "xy"}), false),
+    ] {
+        check(store, GrantQuery { args: &args, ..query("both") }, ReasonKind::Risk, fits).await;
+    }
 }
 
 async fn the_first_that_answers_is_found(store: &dyn GrantStore) {

@@ -1,6 +1,6 @@
 //! What is told of a run, in order. (That every run keeps the grammar is checked in every test of this folder.)
 
-use toolcrib_core::{Asked, Decision, GrantScope, ToolError};
+use toolcrib_core::{Asked, Decision, ToolError};
 use toolcrib_testkit::ScriptedApprover;
 
 use super::grammar::word;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use toolcrib_core::{
-    ApprovalRequest, ApprovalStore, BoxFuture, CallId, Decision, DecisionRecord, GrantScope,
-    StoreError, StoredMessage, StoredRun, ToolError,
+    ApprovalRequest, ApprovalStore, BoxFuture, CallId, Decision, DecisionRecord, StoreError,
+    StoredMessage, StoredRun, ToolError,
 };
 use toolcrib_engine::store::MemoryApprovals;
 use toolcrib_providers::model::{ModelInfo, ModelRequest};
@@ -155,10 +155,10 @@ struct Setting {
 impl Setting {
     /// A process of its own: engine, tools, model.
     async fn process(&self, approvals: &Arc<dyn ApprovalStore>) -> Scene {
-        let engine = Engine::builder().approver(Arc::new(Later)).approvals(Arc::clone(approvals));
-        let tools = tools();
-        let mut scene =
-            Scene::over(engine, turns(&self.rounds), &tools.iter().collect::<Vec<_>>()).await;
+        let engine = Engine::builder().approver(Arc::new(Later));
+        let (kept, tools) = (Arc::clone(approvals), tools());
+        let tools: Vec<_> = tools.iter().collect();
+        let mut scene = Scene::keeping(kept, engine, turns(&self.rounds), &tools).await;
         scene.person = Arc::new(Steady);
         scene.rounds = Some(self.rounds_limit);
         scene.limits.calls = Some(self.calls);

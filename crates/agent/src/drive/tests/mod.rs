@@ -9,6 +9,7 @@ mod grammar;
 mod guards;
 mod model;
 mod pausing;
+mod questions;
 mod queueing;
 mod stopping;
 mod views;
@@ -18,10 +19,11 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Approver, Checkpoints, Context, Conversation, ConversationId, ConversationStore as _, Effect,
-    Entry, Risk, RunId, RunLimits, RunUsage, SystemClock, ToolOutput, ViewRequest,
+    ApprovalStore, Approver, Checkpoints, Clock, Context, Conversation, ConversationId,
+    ConversationStore as _, Effect, Entry, Risk, RunId, RunLimits, RunUsage, SystemClock,
+    ToolOutput, ViewRequest,
 };
-use toolcrib_engine::store::MemoryRuns;
+use toolcrib_engine::store::{MemoryApprovals, MemoryRuns, MemoryUsage};
 use toolcrib_engine::{Engine, EngineBuilder};
 use toolcrib_providers::chat::{CallAnswer, Message, UserKind, UserMessage};
 use toolcrib_providers::model::Model;
@@ -39,6 +41,8 @@ use model::TestModel;
 /// A run before it begins, and what it runs in.
 struct Scene {
     engine: Engine,
+    approvals: Arc<dyn ApprovalStore>,
+    clock: Arc<dyn Clock>,
     store: Arc<MemoryRuns>,
     models: Vec<Arc<TestModel>>,
     person: Arc<dyn Person>,
@@ -85,12 +89,24 @@ impl Scene {
         turns: impl IntoIterator<Item = ScriptTurn>,
         tools: &[&Arc<ScriptedTool>],
     ) -> Self {
-        let engine = engine.build();
+        Self::keeping(Arc::new(MemoryApprovals::default()), engine, turns, tools).await
+    }
+
+    /// With questions to people that are kept here.
+    async fn keeping(
+        approvals: Arc<dyn ApprovalStore>,
+        engine: EngineBuilder,
+        turns: impl IntoIterator<Item = ScriptTurn>,
+        tools: &[&Arc<ScriptedTool>],
+    ) -> Self {
+        let engine = engine.approvals(Arc::clone(&approvals)).build();
         engine.catalog().attach(&source_of("test", tools)).await.unwrap();
         let own = FixedSource::new("agent", vec![Entry::Local(ask_user::handler())]);
         engine.catalog().attach(&own).await.unwrap();
         Self {
             engine,
+            approvals,
+            clock: Arc::new(SystemClock),
             store: Arc::default(),
             models: vec![TestModel::new(turns)],
             person: Arc::new(NobodyAnswers),
@@ -113,8 +129,10 @@ impl Scene {
         Driver {
             invoker: Arc::new(self.engine.clone()),
             catalog: self.engine.shared_catalog(),
+            approvals: Arc::clone(&self.approvals),
+            usage: Arc::new(MemoryUsage::default()),
             store: Arc::clone(&self.store) as Arc<dyn Checkpoints>,
-            clock: Arc::new(SystemClock),
+            clock: Arc::clone(&self.clock),
             person: Arc::clone(&self.person),
             windows: Arc::new(self.windows.clone()),
             prices: Arc::new(self.prices.clone()),

@@ -2,7 +2,7 @@
 
 use toolcrib_core::{
     ApprovalRequest, ApprovalStore, Approver, Asked, BoxFuture, Decision, DecisionRecord,
-    GrantScope, RunStatus, RunStore as _,
+    RunStatus, RunStore as _,
 };
 use toolcrib_engine::store::MemoryApprovals;
 
@@ -64,8 +64,9 @@ struct Halves {
 async fn first(delete: &Arc<ScriptedTool>) -> Halves {
     let (store, approvals): (Arc<MemoryRuns>, Arc<dyn ApprovalStore>) =
         (Arc::default(), Arc::new(MemoryApprovals::default()));
-    let engine = Engine::builder().approver(Arc::new(Later)).approvals(Arc::clone(&approvals));
-    let mut scene = Scene::over(engine, script(), &[&echo("look"), delete]).await;
+    let engine = Engine::builder().approver(Arc::new(Later));
+    let kept = Arc::clone(&approvals);
+    let mut scene = Scene::keeping(kept, engine, script(), &[&echo("look"), delete]).await;
     scene.store = Arc::clone(&store);
     let first = scene.run().await;
     Halves { store, approvals, first }
@@ -74,9 +75,9 @@ async fn first(delete: &Arc<ScriptedTool>) -> Halves {
 impl Halves {
     /// The second process: it takes the run over.
     async fn second(&self, person: impl Person + 'static, delete: &Arc<ScriptedTool>) -> Ran {
-        let engine =
-            Engine::builder().approver(Arc::new(Later)).approvals(Arc::clone(&self.approvals));
-        let mut scene = Scene::over(engine, script(), &[&echo("look"), delete]).await;
+        let engine = Engine::builder().approver(Arc::new(Later));
+        let kept = Arc::clone(&self.approvals);
+        let mut scene = Scene::keeping(kept, engine, script(), &[&echo("look"), delete]).await;
         scene.store = Arc::clone(&self.store);
         scene.person = Arc::new(person);
         let run = self.first.machine.state().run;
@@ -198,9 +199,9 @@ async fn a_run_whose_conversation_went_on_without_it_is_not_taken_up() {
     let run = halves.first.machine.state().run;
     let conversation = halves.first.machine.state().conversation;
     // Another run asks for the same things in the same conversation, and pauses too.
-    let engine =
-        Engine::builder().approver(Arc::new(Later)).approvals(Arc::clone(&halves.approvals));
-    let mut scene = Scene::over(engine, [], &[&echo("look"), &delete]).await;
+    let engine = Engine::builder().approver(Arc::new(Later));
+    let kept = Arc::clone(&halves.approvals);
+    let mut scene = Scene::keeping(kept, engine, [], &[&echo("look"), &delete]).await;
     scene.models = vec![TestModel::named("other", script())];
     scene.store = Arc::clone(&halves.store);
     let history = halves.first.machine.history().to_vec();

@@ -173,7 +173,11 @@ pub(super) fn security() -> Vec<Row> {
         row(
             "tool results are stored for their owner alone, in a folder that only the account enters",
             async |s| {
-                let w = s.file("long.txt", "secret line\n".repeat(5000)).open().await;
+                let w = s
+                    .file("long.txt", "secret line\n".repeat(5000))
+                    .settings(|settings| settings.database = Some(settings.state.join("db")))
+                    .open()
+                    .await;
                 let context = |owner: &str| {
                     Arc::new(Context { owner: owner.to_owned(), ..Context::default() })
                 };
@@ -190,8 +194,8 @@ pub(super) fn security() -> Vec<Row> {
                 let read = |owner| {
                     by(owner, Call::new("read_artifact", json!({"ref": stored, "limit": 11})))
                 };
-                let mode =
-                    std::fs::metadata(w.beside("state/artifacts")).unwrap().permissions().mode();
+                let folder = std::fs::metadata(w.beside("state/db.artifacts")).unwrap();
+                let mode = folder.permissions().mode();
                 json!({
                     "ann": w.all(read("ann")).await,
                     "bob": w.all(read("bob")).await,

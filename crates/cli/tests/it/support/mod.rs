@@ -6,6 +6,7 @@ mod provider;
 mod pty;
 mod script;
 mod server;
+mod slow;
 
 pub(crate) use env::{TestEnv, end};
 pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
@@ -13,6 +14,7 @@ pub(crate) use provider::{Provider, Reply};
 pub(crate) use pty::Terminal;
 pub(crate) use script::of_type;
 pub(crate) use server::Server;
+pub(crate) use slow::SlowTool;
 
 use serde_json::Value;
 

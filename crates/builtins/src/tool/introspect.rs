@@ -1,0 +1,185 @@
+//! `introspect`: what an agent knows of itself: where it is, what it has used, which tools there are, what it did (SPEC 5.6).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_core::{
+    CallCtx, CallFilter, Clock, Context, RunId, Status, StoreError, Tier, Tool, ToolError,
+    ToolOutput, ToolSpec, Trust, defaults,
+};
+
+use super::{base_spec, examples};
+use crate::records::{Records, entry, first, iso, unreadable};
+
+/// Calls that are listed.
+const CALLS: usize = 10;
+/// Questions that are listed.
+const QUESTIONS: usize = 5;
+/// Conversations that are listed.
+const CONVERSATIONS: usize = 5;
+/// Names of tools that are listed in each tier; the count says how many there are.
+const NAMES: usize = 50;
+/// Characters of a topic or a question.
+const TEXT_CHARS: usize = 200;
+
+/// The tool.
+pub(crate) struct Introspect {
+    pub(crate) records: Records,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = base_spec::<Args>(
+        "introspect",
+        "Look at your own state: agent, conversation, what this run has used and how full your context is, which tools there are, your last calls, questions that wait for a person, and recent conversations.",
+    );
+    spec.tier = Tier::Innate;
+    spec.group = Some("self".to_owned());
+    spec.timeout = defaults::TIMEOUT_SIMPLE;
+    // Topics and questions are words of the person's own conversations.
+    spec.trust = Trust::Workspace;
+    spec.examples = examples([("What have you been doing, and how much room is left?", json!({}))]);
+    spec
+}
+
+impl Tool for Introspect {
+    type Args = Args;
+
+    const ASSESSES: bool = false;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    async fn call(&self, ctx: &CallCtx, _: Args) -> Result<ToolOutput, ToolError> {
+        let state = self.state(ctx).await.map_err(|error| unreadable(&error))?;
+        Ok(ToolOutput::structured(state))
+    }
+}
+
+impl Introspect {
+    async fn state(&self, ctx: &CallCtx) -> Result<Value, StoreError> {
+        let context = &*ctx.context;
+        let run = match ctx.run {
+            Some(run) => self.run(run).await?,
+            None => Value::Null,
+        };
+        Ok(json!({
+            "now": iso(self.clock.now_ms()),
+            "agent": some(&context.agent),
+            "conversation": some(&context.conversation).map(|id| json!({
+                "id": id,
+                "topic": some(&context.topic).map(|topic| first(topic, TEXT_CHARS).0),
+            })),
+            "run": run,
+            "tools": self.tools(),
+            "recent_activity": self.activity(ctx).await?,
+            "open_questions": self.questions(context).await?,
+            "recent_conversations": self.conversations(context).await?,
+        }))
+    }
+
+    /// What the run has used. What nobody reported is null, not 0.
+    async fn run(&self, run: RunId) -> Result<Value, StoreError> {
+        let used = (self.records.run_usage)(run);
+        let answer = self.records.usage.last_usage(run).await?;
+        let input = answer.as_ref().and_then(|row| row.input);
+        let window = answer.as_ref().and_then(|row| row.window);
+        let load = input.zip(window.filter(|window| *window > 0));
+        Ok(json!({
+            "id": run,
+            "calls": used.map(|used| used.calls),
+            "tokens": used.map(|used| used.tokens),
+            "seconds": used.map(|used| (used.time.as_secs_f64() * 10.0).round() / 10.0),
+            "context": {
+                "input_tokens": input,
+                "window_tokens": window,
+                "percent_used": load.map(|(input, window)| input.saturating_mul(100) / window),
+            },
+        }))
+    }
+
+    /// The tools that are switched on and ready, by tier.
+    fn tools(&self) -> Value {
+        let Some(catalog) = self.records.catalog.upgrade() else { return Value::Null };
+        let infos = catalog.infos();
+        let usable = infos.iter().filter(|info| {
+            info.enabled && matches!(info.status, Status::System | Status::Connected)
+        });
+        let mut tiers: BTreeMap<&'static str, Vec<&str>> = BTreeMap::new();
+        for info in usable {
+            tiers.entry(tier(info.tier)).or_default().push(info.id.as_str());
+        }
+        let shown = tiers.into_iter().map(|(tier, names)| {
+            let listed: Vec<&str> = names.iter().take(NAMES).copied().collect();
+            (tier.to_owned(), json!({"count": names.len(), "names": listed}))
+        });
+        Value::Object(shown.collect())
+    }
+
+    /// The newest calls, of this conversation where there is one.
+    async fn activity(&self, ctx: &CallCtx) -> Result<Vec<Value>, StoreError> {
+        let filter = CallFilter {
+            owner: ctx.context.owner.clone(),
+            conversation: some(&ctx.context.conversation).map(str::to_owned),
+            limit: CALLS + 1,
+            ..CallFilter::default()
+        };
+        let rows = self.records.history.calls(filter).await?;
+        let others = rows.iter().filter(|row| row.facts.call != ctx.call).take(CALLS);
+        Ok(others.map(|row| Value::Object(entry(row))).collect())
+    }
+
+    async fn questions(&self, context: &Context) -> Result<Vec<Value>, StoreError> {
+        let pending = self.records.approvals.pending().await?;
+        let own = pending.iter().filter(|request| request.context.owner == context.owner);
+        let shown = own.take(QUESTIONS).map(|request| {
+            let (kind, text) = match &request.question {
+                Some(question) => ("question", &question.question),
+                None => ("approval", &request.summary),
+            };
+            json!({
+                "kind": kind,
+                "about": first(text, TEXT_CHARS).0,
+                "tool": request.tool,
+                "call": request.call,
+                "since": iso(request.requested_at),
+            })
+        });
+        Ok(shown.collect())
+    }
+
+    async fn conversations(&self, context: &Context) -> Result<Vec<Value>, StoreError> {
+        let conversations =
+            self.records.conversations.conversations(&context.owner, CONVERSATIONS + 1).await?;
+        let others = conversations.iter().filter(|c| c.id.to_string() != context.conversation);
+        let shown = others.take(CONVERSATIONS).map(|conversation| {
+            json!({
+                "id": conversation.id,
+                "topic": some(&conversation.title).map(|title| first(title, TEXT_CHARS).0),
+                "agent": some(&conversation.agent),
+                "last": iso(conversation.updated_at),
+            })
+        });
+        Ok(shown.collect())
+    }
+}
+
+/// Empty text means that there is none.
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn tier(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Innate => "innate",
+        Tier::FirstParty => "first_party",
+        Tier::Interface => "interface",
+    }
+}

@@ -1,0 +1,137 @@
+//! `toolcrib approve list`.
+
+use serde_json::{Value, json};
+use toolcrib_app::Stores;
+use toolcrib_app::core::store::Question;
+use toolcrib_app::core::{
+    ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock,
+};
+
+use super::super::short_id;
+use super::{LOOKED_AT, known, store};
+use crate::output::{self, Failure};
+use crate::{terminal, when};
+
+/// Columns of the summary.
+const SUMMARY: usize = 60;
+
+pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Failure> {
+    let ids = known(stores).await?;
+    let rows: Vec<(ApprovalRequest, Option<DecisionRecord>)> = if all {
+        let questions = stores.approvals.questions("", LOOKED_AT).await.map_err(store)?;
+        questions
+            .into_iter()
+            .map(|(waiting, decided): Question| (waiting.request, decided))
+            .collect()
+    } else {
+        let waiting = stores.approvals.pending().await.map_err(store)?;
+        waiting.into_iter().map(|request| (request, None)).collect()
+    };
+    let rows: Vec<_> = rows.into_iter().filter(|(r, _)| r.context.owner.is_empty()).collect();
+    let now = SystemClock.now_ms();
+    if json {
+        let rows = rows.iter().map(|(request, decided)| row(request, decided.as_ref(), &ids, now));
+        output::document(&rows.collect::<Value>(), true)?;
+        return Ok(0);
+    }
+    if rows.is_empty() {
+        output::note("toolcrib: nobody is asked anything");
+        return Ok(0);
+    }
+    let short = |request: &ApprovalRequest| short_id::short(&request.id, &ids);
+    let width = rows.iter().map(|(request, _)| short(request).len()).max().unwrap_or_default();
+    let mut text = format!(
+        "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<22} WHAT\n",
+        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHO ASKS"
+    );
+    for (request, decided) in &rows {
+        let what = terminal::shorten(&terminal::one_line(&request.summary), SUMMARY);
+        let decided = decided.as_ref().map(|record| format!("  [{}]", decision_words(record)));
+        text += &format!(
+            "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<22} {what}{}\n",
+            short(request),
+            when::age(request.requested_at, now),
+            deadline(request, now),
+            terminal::one_line(request.tool.as_str()),
+            risk(request),
+            terminal::shorten(&who(request), 22),
+            decided.unwrap_or_default(),
+        );
+    }
+    output::data(&text)?;
+    Ok(0)
+}
+
+/// Whether there is time left.
+pub(super) fn deadline(request: &ApprovalRequest, now: i64) -> String {
+    match request.expires_at {
+        None => "none".to_owned(),
+        Some(end) if now >= end => "expired".to_owned(),
+        Some(end) => format!("in {}", when::age(now, end)),
+    }
+}
+
+/// A question of the model has no risk of its own.
+pub(super) fn risk(request: &ApprovalRequest) -> String {
+    match request.question {
+        Some(_) => "-".to_owned(),
+        None => json!(request.risk).as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// The agent, or the run, or that it is a call of its own.
+fn who(request: &ApprovalRequest) -> String {
+    match (request.context.agent.as_str(), request.run) {
+        ("", None) => "a single call".to_owned(),
+        ("", Some(run)) => short_id::short(&run, &[]),
+        (agent, _) => terminal::one_line(agent),
+    }
+}
+
+/// What was decided, and by whom.
+pub(super) fn decision_words(record: &DecisionRecord) -> String {
+    let by = terminal::one_line(&record.decided_by);
+    if record.is_expiry() {
+        return "nobody decided in time".to_owned();
+    }
+    match &record.decision {
+        Decision::Approve { scope, .. } => {
+            let scope = json!(scope);
+            format!("approved ({}) by {by}", scope.as_str().unwrap_or_default())
+        }
+        Decision::Deny { note: None } => format!("denied by {by}"),
+        Decision::Deny { note: Some(note) } => {
+            format!("denied by {by}: {}", terminal::one_line(note))
+        }
+        Decision::Edit { args } => {
+            format!("approved by {by} with {}", terminal::one_line(&args.to_string()))
+        }
+        Decision::Skip => format!("skipped by {by}"),
+        Decision::Answer { text } => format!("answered by {by}: {}", terminal::one_line(text)),
+    }
+}
+
+fn row(
+    request: &ApprovalRequest,
+    decided: Option<&DecisionRecord>,
+    ids: &[ApprovalId],
+    now: i64,
+) -> Value {
+    json!({
+        "id": request.id,
+        "short": short_id::short(&request.id, ids),
+        "kind": if request.question.is_some() { "question" } else { "call" },
+        "call": request.call,
+        "run": request.run,
+        "conversation": request.context.conversation,
+        "agent": request.context.agent,
+        "tool": request.tool,
+        "operation": request.operation,
+        "summary": request.summary,
+        "risk": request.risk,
+        "requested_at": request.requested_at,
+        "expires_at": request.expires_at,
+        "expired": request.is_expired(now),
+        "decision": decided,
+    })
+}

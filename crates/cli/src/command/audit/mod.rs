@@ -1,0 +1,55 @@
+//! `toolcrib audit`: what is recorded of calls and decisions, and the proof that nobody edited it.
+
+mod export;
+mod record;
+mod show;
+mod tail;
+mod verify;
+
+use std::path::PathBuf;
+
+use toolcrib_app::Stores;
+use toolcrib_app::audit::PAGE;
+use toolcrib_app::core::{AuditRow, AuditStore};
+
+use super::past::store;
+use crate::cli::Audit;
+use crate::output::Failure;
+use crate::world;
+
+pub(crate) fn run(command: &Audit, json: bool) -> Result<u8, Failure> {
+    match command {
+        Audit::Tail(command) => tail::run(command, json),
+        Audit::Show { what } => show::run(what, json),
+        Audit::Export(command) => export::run(command, json),
+        Audit::Verify(command) => verify::run(command, json),
+    }
+}
+
+fn database() -> Result<PathBuf, Failure> {
+    Ok(world::state_folder()?.join("toolcrib.db"))
+}
+
+/// Where the key and the anchors are kept, outside the database.
+fn folder() -> Result<PathBuf, Failure> {
+    Ok(Stores::audit_folder(&database()?))
+}
+
+/// The records of a chain after this number, to this one, page by page.
+async fn pages(
+    audit: &dyn AuditStore,
+    chain: u64,
+    mut after: u64,
+    to: u64,
+    mut each: impl FnMut(&[AuditRow]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let page = audit.records(chain, after, PAGE).await.map_err(store)?;
+        let in_range = page.partition_point(|row| row.seq <= to);
+        each(page.get(..in_range).unwrap_or_default())?;
+        match page.last() {
+            Some(last) if last.seq > after && last.seq < to => after = last.seq,
+            _ => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `toolcrib audit verify`: the proof, or what stands against it.
+//!
+//! The database is opened without the key: closing it with one would sign what is being doubted.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use serde_json::json;
+use toolcrib_app::ANCHORS;
+use toolcrib_app::audit::{
+    Anchors, CallsReport, ChainReport, Evidence, PUBLIC_KEY_FILE, Remark, Start, TrustedKeys,
+    verify, verify_calls, verify_export,
+};
+use toolcrib_app::core::AuditStore;
+use toolcrib_app::core::audit::LOCAL_CHAIN;
+use toolcrib_app::store::SqliteStore;
+
+use crate::cli::Verify;
+use crate::command::past::OWNER;
+use crate::output::{self, Failure};
+use crate::world;
+
+/// What was found.
+struct Proof {
+    chains: Vec<ChainReport>,
+    calls: Option<CallsReport>,
+    remark: Option<Remark>,
+}
+
+pub(super) fn run(command: &Verify, json: bool) -> Result<u8, Failure> {
+    let proof = match &command.file {
+        Some(export) => of_export(command, export)?,
+        None => world::block_on(of_database(command, json))?,
+    };
+    if json {
+        output::document(&proof.machine(), true)?;
+    } else {
+        output::data(&proof.people())?;
+    }
+    Ok(u8::from(!proof.is_sound()))
+}
+
+fn unreadable(error: impl std::fmt::Display) -> Failure {
+    Failure::configuration(error.to_string())
+}
+
+fn of_export(command: &Verify, export: &Path) -> Result<Proof, Failure> {
+    let anchors = command.anchors.as_deref().map(anchors).transpose()?;
+    // What an export says of its own keys is worth nothing, so that a key there must be.
+    let keys = keys(command)?.ok_or_else(|| no_key(command))?;
+    let evidence = Evidence { keys, anchors, start: Start::Genesis };
+    let chains = if export == Path::new("-") {
+        verify_export(io::stdin().lock(), &evidence)
+    } else {
+        let file = File::open(export)
+            .map_err(|error| unreadable(format!("cannot read {}: {error}", export.display())))?;
+        verify_export(BufReader::new(file), &evidence)
+    };
+    let chains = chains.map_err(unreadable)?;
+    Ok(Proof { chains, calls: None, remark: evidence.remark() })
+}
+
+async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
+    let usual = super::folder()?.join(ANCHORS);
+    // Before the records: what is appended meanwhile would be ahead of them.
+    let anchors = match &command.anchors {
+        Some(path) => Some(anchors(path)?),
+        None if usual.exists() => Some(anchors(&usual)?),
+        None => None,
+    };
+    let path = super::database()?;
+    let store = if path.exists() {
+        SqliteStore::open(&path).map_err(unreadable)?
+    } else {
+        // A database that is gone is a chain without records, if anchors say that there were some.
+        SqliteStore::in_memory().map_err(unreadable)?
+    };
+    let keys = keys(command)?;
+    let anchored = anchors.as_ref().is_some_and(|anchors| !anchors.checkpoints.is_empty());
+    let signed = anchored || !store.checkpoints(LOCAL_CHAIN).await.map_err(unreadable)?.is_empty();
+    if signed && keys.is_none() {
+        return Err(no_key(command));
+    }
+    if signed && anchors.is_none() {
+        output::remark(
+            &format!("there is no anchor file {}: nothing is compared with it", usual.display()),
+            json,
+        );
+    }
+    let keys = keys.unwrap_or_default();
+    let evidence = Evidence { keys, anchors, start: Start::Genesis };
+    let chains = verify(&store, &evidence).await.map_err(unreadable)?;
+    let calls = match command.calls {
+        true => Some(verify_calls(&store, &store, &store, &[OWNER]).await.map_err(unreadable)?),
+        false => None,
+    };
+    Ok(Proof { chains, calls, remark: evidence.remark() })
+}
+
+fn anchors(path: &Path) -> Result<Anchors, Failure> {
+    Anchors::read(path)
+        .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
+}
+
+/// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its own.
+fn keys(command: &Verify) -> Result<Option<TrustedKeys>, Failure> {
+    let usual = super::folder()?.join(PUBLIC_KEY_FILE);
+    let path = match &command.key {
+        Some(path) => path,
+        None if usual.exists() => &usual,
+        None => return Ok(None),
+    };
+    let failed = |error: &dyn std::fmt::Display| {
+        unreadable(format!("cannot use the public key {}: {error}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+    TrustedKeys::parse(&text).map(Some).map_err(|error| failed(&error))
+}
+
+fn no_key(command: &Verify) -> Failure {
+    let what = if command.file.is_some() { "the export" } else { "the checkpoints" };
+    unreadable(format!("there is no public key to verify {what} with; name its file with --key"))
+}
+
+impl Proof {
+    fn is_sound(&self) -> bool {
+        self.chains.iter().all(ChainReport::is_sound)
+            && self.calls.as_ref().is_none_or(CallsReport::is_sound)
+    }
+
+    fn machine(&self) -> serde_json::Value {
+        json!({
+            "sound": self.is_sound(),
+            "chains": self.chains,
+            "calls": self.calls,
+            "remarks": self.remark.iter().collect::<Vec<_>>(),
+        })
+    }
+
+    fn people(&self) -> String {
+        let mut text = String::new();
+        for chain in &self.chains {
+            text += &words(chain);
+        }
+        if self.chains.is_empty() {
+            text += "nothing is recorded yet\n";
+        }
+        if let Some(calls) = &self.calls {
+            text += &format!("calls: {} looked at, {} records\n", calls.calls, calls.records);
+            for finding in &calls.findings {
+                text += &format!("  ! {finding}\n");
+            }
+            text += &further(calls.further);
+        }
+        if let Some(remark) = &self.remark {
+            text += &format!("  - {remark}\n");
+        }
+        text += if self.is_sound() { "sound\n" } else { "NOT SOUND; see docs/audit.md\n" };
+        text
+    }
+}
+
+fn words(chain: &ChainReport) -> String {
+    let mut text = format!(
+        "chain {}: {} records, {} checkpoints, signed up to {}\n",
+        chain.chain, chain.records, chain.checkpoints, chain.signed
+    );
+    for finding in &chain.findings {
+        text += &format!("  ! {finding}\n");
+    }
+    text += &further(chain.further);
+    for remark in &chain.remarks {
+        text += &format!("  - {remark}\n");
+    }
+    text
+}
+
+fn further(count: u64) -> String {
+    if count == 0 { String::new() } else { format!("  ! and {count} more\n") }
+}

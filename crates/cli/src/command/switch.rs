@@ -1,0 +1,88 @@
+//! `toolcrib tool enable|disable|reset`: switches that hold from now on, for every process that starts.
+
+use serde_json::json;
+use toolcrib_app::core::{Clock as _, ErrorType, Switch as Row, SystemClock};
+use toolcrib_app::{Switched, Toolcrib};
+
+use super::tool::unknown_tool;
+use crate::cli::Switch;
+use crate::output::{self, Failure};
+use crate::{person, world};
+
+/// Sets a switch, or with `None` takes its setting back.
+pub(crate) fn set(command: &Switch, enabled: Option<bool>, json: bool) -> Result<u8, Failure> {
+    world::block_on(async {
+        let toolcrib = world::with_stores(&command.world).await?;
+        let switched = canonical(&toolcrib, command.what.switched())?;
+        let row = Row {
+            owner: String::new(),
+            name: switched.name(),
+            enabled: enabled.unwrap_or_default(),
+            by: person::name(),
+            at: SystemClock.now_ms(),
+        };
+        let name = row.name.clone();
+        let switches = &toolcrib.stores().switches;
+        let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
+        let changed = match enabled {
+            Some(_) => switches.set_switch(row).await.map(|()| true),
+            None => switches.unset_switch(&row.owner, &row.name, &row.by, row.at).await,
+        };
+        let changed = changed.map_err(failed)?;
+        if json {
+            output::document(&json!({"switch": name, "enabled": enabled, "changed": changed}), true)?;
+        } else {
+            let now = match enabled {
+                Some(true) => "on from now on",
+                Some(false) => "off from now on",
+                None if changed => "back to its default",
+                None => "at its default already",
+            };
+            output::note(&format!("toolcrib: {name} is {now}"));
+        }
+        Ok(0)
+    })
+}
+
+/// A tool under its canonical name; one with a master switch has none of its own.
+fn canonical(toolcrib: &Toolcrib, switched: Switched) -> Result<Switched, Failure> {
+    match switched {
+        Switched::Tool(name) => {
+            let spec = toolcrib.spec(&name).ok_or_else(|| unknown_tool(toolcrib, &name))?;
+            if let Some(master) = &spec.controlled_by {
+                return Err(Failure {
+                    code: ErrorType::ToolDisabled.exit_code(),
+                    message: format!(
+                        "{} has no switch of its own; use --feature {master}",
+                        spec.name
+                    ),
+                });
+            }
+            Ok(Switched::Tool(spec.name.to_string()))
+        }
+        Switched::Source(id) => known(toolcrib, "source", id, |info| Some(info.source.clone()))
+            .map(Switched::Source),
+        Switched::Feature(name) => {
+            known(toolcrib, "feature", name, |info| info.controlled_by.clone())
+                .map(Switched::Feature)
+        }
+        switched => Ok(switched),
+    }
+}
+
+/// A name that some tool has.
+fn known(
+    toolcrib: &Toolcrib,
+    what: &str,
+    name: String,
+    of: impl Fn(&toolcrib_app::core::ToolInfo) -> Option<String>,
+) -> Result<String, Failure> {
+    let mut names: Vec<String> = toolcrib.infos().iter().filter_map(of).collect();
+    names.sort();
+    names.dedup();
+    if names.contains(&name) {
+        return Ok(name);
+    }
+    let known = if names.is_empty() { "there are none".to_owned() } else { names.join(", ") };
+    Err(Failure::not_found(format!("there is no {what} {name}; known: {known}")))
+}

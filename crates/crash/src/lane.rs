@@ -1,0 +1,301 @@
+//! Rounds: a worker is started and dies, others deal with what it left, and all accounts are compared.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use tempfile::TempDir;
+use toolcrib_core::OutcomeKind;
+
+use crate::Result;
+use crate::args::Options;
+use crate::cut::{Loses, Notes};
+use crate::database;
+use crate::judge::{After, judge};
+use crate::ledger::Ledger;
+use crate::point::{Death, Point};
+use crate::process::{Ended, Kill, Program};
+use crate::report::Tally;
+use crate::said::{Orders, Said, Then};
+use crate::shim::{Disk, Fault, Shim};
+use crate::truth;
+
+/// Rounds after which a new database is begun, so that judging stays cheap.
+const ROUNDS: u32 = 25;
+/// Batches of a load.
+const BATCHES: u32 = 40;
+/// A random kill comes within this time of the start, or of the claim.
+const START: u64 = 60_000;
+const LOAD: u64 = 90_000;
+/// The same of a power cut: a disk that syncs is slower.
+const CUT: u64 = 500_000;
+
+/// What a round is about: dying at a point, or (`None`) being killed at a random time.
+type Subject = Option<Point>;
+
+/// Runs all rounds on several lanes.
+pub(crate) fn kills(options: &Options) -> Result<Tally> {
+    let start = Instant::now();
+    let mut subjects: Vec<Subject> = vec![None; options.random as usize];
+    for point in Point::ALL {
+        subjects.extend((0..options.rounds).map(|_| Some(point)));
+    }
+    Rng::with_seed(options.seed).shuffle(&mut subjects);
+    let next = AtomicUsize::new(0);
+    let mut sum = Tally { seed: options.seed, ..Tally::default() };
+    let (subjects, next) = (&subjects, &next);
+    let lanes: Vec<Result<Tally>> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..options.lanes)
+            .map(|lane| {
+                scope.spawn(move || one_lane(options.seed + u64::from(lane), subjects, next))
+            })
+            .collect();
+        lanes
+            .into_iter()
+            .map(|lane| lane.join().unwrap_or_else(|_| Err("a lane broke".into())))
+            .collect()
+    });
+    for tally in lanes {
+        sum.add(tally?);
+    }
+    sum.seconds = start.elapsed().as_secs_f64();
+    Ok(sum)
+}
+
+fn one_lane(seed: u64, subjects: &[Subject], next: &AtomicUsize) -> Result<Tally> {
+    let mut lane = Lane::new(seed, None)?;
+    while let Some(subject) = subjects.get(next.fetch_add(1, Ordering::Relaxed)) {
+        lane.round(*subject)?;
+    }
+    lane.close()?;
+    Ok(lane.tally)
+}
+
+/// One database after the other, and what is known of the one at work.
+pub(crate) struct Lane {
+    program: Program,
+    /// The disk of the workers of a load; `None` = the machine's own.
+    shim: Option<Shim>,
+    pub(crate) rng: Rng,
+    folder: TempDir,
+    ledger: Ledger,
+    /// What may be missing.
+    after: After,
+    incarnation: u32,
+    rounds: u32,
+    pub(crate) tally: Tally,
+}
+
+impl Lane {
+    pub(crate) fn new(seed: u64, shim: Option<Shim>) -> Result<Self> {
+        Ok(Self {
+            program: Program::this()?,
+            shim,
+            rng: Rng::with_seed(seed),
+            folder: tempfile::tempdir()?,
+            ledger: Ledger::default(),
+            after: After::Kill,
+            incarnation: 0,
+            rounds: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.path().join("store").join("toolcrib.db")
+    }
+
+    fn truth(&self) -> PathBuf {
+        self.folder.path().join("truth")
+    }
+
+    fn round(&mut self, subject: Subject) -> Result<()> {
+        if subject == Some(Point::Migrate) || self.rounds >= ROUNDS {
+            self.close()?;
+        }
+        let old = subject == Some(Point::Migrate) && self.rng.bool();
+        if old {
+            database::make_first_version(&self.database())?;
+        }
+        let found_before = self.tally.found();
+        self.rounds += 1;
+        self.tally.rounds += 1;
+        let reached = self.die(subject)?;
+        while self.rng.u8(..5) == 0 {
+            // Whoever deals with the dead can die of the same.
+            let death = self.death(Point::Commit);
+            self.settle(Some(death))?;
+        }
+        self.settle(None)?;
+        self.judge(false)?;
+        if old {
+            database::check_first_version(&self.database(), &mut self.tally)?;
+        }
+        let found = self.tally.found() - found_before;
+        let row = self.tally.by_point.entry(subject.map_or("random", Point::name)).or_default();
+        row.rounds += 1;
+        row.unreached += u64::from(!reached);
+        row.found += found;
+        Ok(())
+    }
+
+    fn death(&mut self, point: Point) -> Death {
+        Death { point, hit: self.rng.u32(1..=point.most_hits()) }
+    }
+
+    /// A load that ends with the death of its worker; `true` = where it should.
+    fn die(&mut self, subject: Subject) -> Result<bool> {
+        let kill = match (subject, self.rng.u8(..4)) {
+            (Some(_), _) => Kill::Never,
+            (None, 0) => Kill::AfterStart(Duration::from_micros(self.rng.u64(..START))),
+            (None, _) => Kill::AfterReady(Duration::from_micros(self.rng.u64(..LOAD))),
+        };
+        let die = subject.map(|point| self.death(point));
+        let ended = self.worker(
+            &self.program.clone(),
+            die,
+            Then::Load { batches: BATCHES, room: None },
+            kill,
+        )?;
+        if ended.well && !ended.said(|said| matches!(said, Said::NotOpened { .. })) {
+            self.tally.contradiction("a worker that should have died ended".to_owned());
+        }
+        Ok(!ended.said(|said| matches!(said, Said::Probe { .. })))
+    }
+
+    /// A worker that deals with what others left.
+    fn settle(&mut self, die: Option<Death>) -> Result<()> {
+        let resend = self.folder.path().join("resend");
+        let mut lines = String::new();
+        let mut keys: Vec<_> = self.ledger.fresh_keys.iter().collect();
+        keys.sort();
+        for sent in keys.iter().filter_map(|key| self.ledger.keyed.get(*key)) {
+            lines.push_str(&serde_json::to_string(sent)?);
+            lines.push('\n');
+        }
+        std::fs::write(&resend, lines)?;
+        let must_end = die.is_none();
+        let ended =
+            self.worker(&self.program.clone(), die, Then::Settle { resend }, Kill::Never)?;
+        if must_end {
+            self.ledger.fresh_keys.clear();
+            if !ended.said(|said| matches!(said, Said::Ended)) {
+                self.tally.contradiction("a worker died by itself".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn worker(
+        &mut self,
+        program: &Program,
+        die: Option<Death>,
+        then: Then,
+        kill: Kill,
+    ) -> Result<Ended> {
+        self.incarnation += 1;
+        let orders = Orders {
+            database: self.database(),
+            truth: self.truth(),
+            incarnation: self.incarnation,
+            seed: self.rng.u64(..),
+            die,
+            then,
+        };
+        let ended = program.run(&orders, kill)?;
+        for said in &ended.said {
+            self.ledger.hear(said, self.after, &mut self.tally);
+        }
+        if ended.stuck {
+            self.tally.stuck(format!("{orders:?}, after {:?}", ended.said.last()));
+        }
+        if ended.orphan {
+            self.tally.orphan(format!("{orders:?}"));
+        }
+        Ok(ended)
+    }
+
+    fn judge(&mut self, all: bool) -> Result<()> {
+        let truth = truth::read(&self.truth())?;
+        judge(&self.database(), &mut self.ledger, &truth, self.after, all, &mut self.tally)
+    }
+
+    /// A load on a disk that fails in this way, whose power is cut when the worker is dead; then others deal with what is left. `true` = the
+    /// fault has come.
+    pub(crate) fn cut(&mut self, name: &'static str, fault: Fault, loses: Loses) -> Result<bool> {
+        if self.rounds >= ROUNDS || fault != Fault::None {
+            self.close()?;
+        }
+        self.after = if fault == Fault::None { After::PowerCut } else { After::Fault };
+        let found_before = self.tally.found();
+        self.rounds += 1;
+        self.tally.rounds += 1;
+        let (faulted, ended) = self.load_on_disk(fault)?;
+        let notes = Notes::read(&self.log())?;
+        notes.cut(loses, &mut self.rng)?;
+        self.look_at_probes(fault, faulted, &ended);
+        if self.rng.bool() {
+            // What SQLite shares between processes was never on the disk.
+            let _ = std::fs::remove_file(self.database().with_extension("db-shm"));
+        }
+        self.settle(None)?;
+        database::check_integrity(&self.database(), &mut self.tally)?;
+        self.judge(false)?;
+        let found = self.tally.found() - found_before;
+        let row = self.tally.by_point.entry(name).or_default();
+        row.rounds += 1;
+        row.unreached += u64::from(fault != Fault::None && !faulted);
+        row.found += found;
+        Ok(faulted)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("disk")
+    }
+
+    fn load_on_disk(&mut self, fault: Fault) -> Result<(bool, Ended)> {
+        let room = self.folder.path().join("room");
+        let _ = std::fs::remove_file(self.log());
+        let disk =
+            Disk { log: self.log(), room: room.clone(), sync_us: self.rng.u32(..2_000), fault };
+        let folder = self.database().parent().unwrap_or(self.folder.path()).to_owned();
+        let shim = self.shim.as_ref().ok_or("there is no shim")?;
+        let program = self.program.with(shim.variables(&folder, &disk));
+        let kill = match self.rng.u8(..4) {
+            _ if fault != Fault::None => Kill::Never,
+            0 => Kill::AfterStart(Duration::from_micros(self.rng.u64(..START))),
+            _ => Kill::AfterReady(Duration::from_micros(self.rng.u64(..CUT))),
+        };
+        let room = matches!(fault, Fault::Full(_)).then_some(room);
+        let ended = self.worker(&program, None, Then::Load { batches: BATCHES, room }, kill)?;
+        Ok((Notes::read(&self.log())?.faulted, ended))
+    }
+
+    /// After a fault of the disk nothing that changes something runs any more; when there is room again, it does.
+    fn look_at_probes(&mut self, fault: Fault, faulted: bool, ended: &Ended) {
+        if !faulted {
+            return;
+        }
+        for said in &ended.said {
+            let Said::Probe { kind, text, has_room } = said else { continue };
+            let ran = *kind == Some(OutcomeKind::Succeeded);
+            let should = matches!(fault, Fault::Full(_)) && *has_room;
+            if ran != should && (*has_room || !matches!(fault, Fault::Full(_))) {
+                self.tally.contradiction(format!("after {fault:?} (room: {has_room}): {text}"));
+            }
+        }
+    }
+
+    /// Judges everything that the database went through, and begins another one.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        if self.rounds > 0 {
+            self.judge(true)?;
+        }
+        self.folder = tempfile::tempdir()?;
+        self.ledger = Ledger::default();
+        self.rounds = 0;
+        self.incarnation = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! A worker: a whole Toolcrib on a real store, which deals with what others left and then does as it is told.
+
+mod desk;
+mod load;
+mod settle;
+mod tools;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::watch::Sender;
+use toolcrib_app::{EngineSettings, Settings, Stores, Toolcrib};
+use toolcrib_core::{Answer, ApprovalRequest};
+use toolcrib_engine::Engine;
+
+pub(crate) use desk::word;
+pub(crate) use tools::{GUARDED, LOOK, changes_something};
+
+use crate::Result;
+use crate::point;
+use crate::said::{Given, Orders, Said, Then, say};
+use crate::truth::Pen;
+
+/// Threads that a worker runs its calls on.
+const THREADS: usize = 2;
+
+/// Does as the orders say.
+pub(crate) fn main(orders: &str) -> ExitCode {
+    let done = serde_json::from_str(orders).map_err(Into::into).and_then(|orders| run(&orders));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("worker: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(orders: &Orders) -> Result<()> {
+    if let Some(death) = orders.die {
+        point::arm(death)?;
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    runtime.block_on(work(orders))
+}
+
+async fn work(orders: &Orders) -> Result<()> {
+    let stores = match Stores::open(Some(&orders.database)) {
+        Ok(stores) => stores,
+        Err(error) => {
+            say(&Said::NotOpened { error: error.to_string() });
+            return Ok(());
+        }
+    };
+    let open = Sender::new(0);
+    let (toolcrib, elsewhere) = toolcrib(orders, stores, &open).await?;
+    let engine = toolcrib.engine();
+    engine.claim().await?;
+    say(&Said::Ready);
+    tokio::spawn(load::decide_elsewhere(engine.clone(), elsewhere, open.clone()));
+    recover(engine).await?;
+    match &orders.then {
+        Then::Load { batches, room } => {
+            load::run(engine, orders, *batches).await;
+            say(&Said::Drained);
+            load::probe(engine, false).await;
+            if let Some(room) = room {
+                std::fs::write(room, "")?;
+                load::probe(engine, true).await;
+            }
+            point::die();
+        }
+        Then::Settle { resend } => settle::run(&toolcrib, orders, resend).await?,
+    }
+    // Nothing runs any more when the claim is given back.
+    open.subscribe().wait_for(|open| *open == 0).await?;
+    engine.release().await?;
+    say(&Said::Ended);
+    Ok(())
+}
+
+async fn toolcrib(
+    orders: &Orders,
+    stores: Stores,
+    open: &Sender<usize>,
+) -> Result<(Toolcrib, UnboundedReceiver<ApprovalRequest>)> {
+    let state = orders.truth.with_file_name("state");
+    let settings = Settings {
+        roots: Vec::new(),
+        engine: EngineSettings { approval_timeout: None, ..EngineSettings::default() },
+        ..Settings::new(&state, &state)
+    };
+    let pen = Arc::new(Pen::new(&orders.truth, orders.incarnation)?);
+    let (elsewhere, asked) = unbounded_channel();
+    let toolcrib = Toolcrib::builder(settings)
+        .stores(stores)
+        .approver(Arc::new(desk::Desk { elsewhere, open: open.clone() }))
+        .source(tools::source(&pen))
+        .build()
+        .await?;
+    Ok((toolcrib, asked))
+}
+
+/// Deals with what the dead left, and finishes their batches, all at once.
+async fn recover(engine: &Engine) -> Result<()> {
+    let found = engine.recover().await?;
+    say(&Said::Recovered {
+        unknown: found.unknown.len(),
+        interrupted: found.interrupted.len(),
+        batches: found.batches.len(),
+    });
+    let batches = found.batches.into_iter().map(|batch| async move {
+        for answer in engine.finish(batch).await {
+            say(&Said::Answered(given(&answer)));
+        }
+    });
+    futures_util::future::join_all(batches).await;
+    Ok(())
+}
+
+/// An answer as the caller reads it.
+fn given(answer: &Answer) -> Given {
+    match answer {
+        // The door could not say yet what became of it: no outcome.
+        Answer::Done(outcome) if outcome.tool.is_none() && outcome.report.stages.is_empty() => {
+            Given { call: outcome.call, kind: None, text: outcome.to_wire().to_string() }
+        }
+        Answer::Done(outcome) => Given {
+            call: outcome.call,
+            kind: Some(outcome.kind),
+            text: outcome.to_wire().to_string(),
+        },
+        Answer::Suspended(request) => {
+            Given { call: request.call, kind: None, text: request.id.to_string() }
+        }
+    }
+}

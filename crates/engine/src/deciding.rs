@@ -1,0 +1,181 @@
+//! Writing a decision down: once, in time, and with the grant that comes of it. The door does it before it goes on with a call, and so does
+//! a surface that leaves going on to the process that works on the call.
+
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::{
+    ApprovalId, ApprovalRequest, ApprovalStore, Clock, Decision, DecisionRecord, Grant, GrantId,
+    GrantScope, GrantStore, ReasonKind, StoreError,
+};
+
+/// Where questions, grants and the time are.
+#[derive(Clone, Copy)]
+pub struct Decisions<'a> {
+    /// Questions to people.
+    pub approvals: &'a dyn ApprovalStore,
+    /// Remembered approvals.
+    pub grants: &'a dyn GrantStore,
+    /// The time.
+    pub clock: &'a dyn Clock,
+}
+
+impl Decisions<'_> {
+    /// Stores a decision, by compare-and-set, and remembers it as far as it says so; nothing runs. The decision as it is stored: its time
+    /// is ours to say, or an old date would revive what has expired.
+    ///
+    /// # Errors
+    /// [`DecideError`]; of a question whose time is over it is stored that nobody decided, and that stands.
+    pub async fn record(
+        &self,
+        id: ApprovalId,
+        record: DecisionRecord,
+    ) -> Result<DecisionRecord, DecideError> {
+        let (waiting, decided) =
+            self.approvals.get(id).await.map_err(failed)?.ok_or(DecideError::NotFound)?;
+        if let Some(first) = decided {
+            return Err(DecideError::AlreadyDecided(Box::new(first)));
+        }
+        let request = &waiting.request;
+        if !record.decision.fits(request) {
+            return Err(DecideError::Unfit);
+        }
+        let record = DecisionRecord { decided_at: self.clock.now_ms(), ..record };
+        let is_late = request.is_expired(record.decided_at);
+        let record = if is_late { DecisionRecord::expiry(record.decided_at) } else { record };
+        let stored = self.approvals.decide(id, record.clone()).await.map_err(failed)?;
+        crate::failpoint::hit("approve");
+        match stored {
+            Err(first) => Err(DecideError::AlreadyDecided(Box::new(first))),
+            Ok(()) if is_late => Err(DecideError::Expired),
+            Ok(()) => {
+                self.remember(request, &record).await;
+                Ok(record)
+            }
+        }
+    }
+
+    /// A decision with a scope becomes a grant. Only whoever stored the decision does this, once: a grant that was revoked since must not
+    /// come back when the call goes on. One that cannot be kept only means that the next call asks again.
+    pub(crate) async fn remember(&self, request: &ApprovalRequest, record: &DecisionRecord) {
+        if let Some(grant) = grant_of(request, record) {
+            let _ = self.grants.add(grant).await;
+        }
+    }
+}
+
+/// The grant that comes of a decision, for the reasons the question was asked for; taint is never among them (DESIGN 9, Approvals). `None` =
+/// it is about this one call.
+#[must_use]
+pub fn grant_of(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
+    let Decision::Approve { scope, only } = &record.decision else { return None };
+    let kinds = request.reasons.iter().map(|reason| reason.kind);
+    let reasons: Vec<ReasonKind> = kinds.filter(|kind| *kind != ReasonKind::Taint).collect();
+    if *scope == GrantScope::Once || reasons.is_empty() {
+        return None;
+    }
+    Some(Grant {
+        id: GrantId::fresh(),
+        owner: request.context.owner.clone(),
+        operation: request.operation.clone(),
+        args: only.clone(),
+        definition_hash: request.definition_hash.clone(),
+        reasons,
+        risk: request.risk,
+        scope: *scope,
+        run: request.run,
+        conversation: Some(request.context.conversation.clone()),
+        created_by: record.decided_by.clone(),
+        created_at: record.decided_at,
+        expires_at: None,
+    })
+}
+
+pub(crate) fn failed(error: StoreError) -> DecideError {
+    DecideError::Store(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib_core::UserQuestion;
+    use toolcrib_core::store::Waiting;
+    use toolcrib_testkit::FakeClock;
+    use toolcrib_testkit::conformance::question;
+
+    use crate::store::{MemoryApprovals, MemoryGrants};
+
+    #[derive(Default)]
+    struct Scene {
+        approvals: MemoryApprovals,
+        grants: MemoryGrants,
+        clock: FakeClock,
+    }
+
+    impl Scene {
+        async fn asked(&self, change: impl FnOnce(&mut ApprovalRequest)) -> ApprovalId {
+            let mut waiting: Waiting = question();
+            change(&mut waiting.request);
+            let id = waiting.request.id;
+            self.approvals.ask(waiting).await.unwrap();
+            id
+        }
+
+        async fn record(
+            &self,
+            id: ApprovalId,
+            decision: Decision,
+        ) -> Result<DecisionRecord, DecideError> {
+            let Self { approvals, grants, clock } = self;
+            let record = DecisionRecord { decision, decided_by: "ann".into(), decided_at: -1 };
+            Decisions { approvals, grants, clock }.record(id, record).await
+        }
+
+        async fn grants(&self) -> Vec<Grant> {
+            self.grants.list("ann").await.unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_decision_is_good_once_in_time_and_of_its_kind() {
+        let scene = Scene::default();
+        let id = scene.asked(|request| request.expires_at = Some(9_000)).await;
+        let answer = Decision::Answer { text: "x".into() };
+        assert_eq!(scene.record(id, answer.clone()).await, Err(DecideError::Unfit));
+        scene.clock.advance(8_999);
+        let first = scene.record(id, Decision::Skip).await.unwrap();
+        assert_eq!((first.decided_at, first.decided_by.as_str()), (8_999, "ann"));
+        let again = scene.record(id, Decision::approve()).await;
+        assert_eq!(again, Err(DecideError::AlreadyDecided(Box::new(first))));
+        let other = ApprovalId::fresh();
+        assert_eq!(scene.record(other, Decision::Skip).await, Err(DecideError::NotFound));
+
+        let id = scene.asked(|request| request.expires_at = Some(9_000)).await;
+        scene.clock.advance(1);
+        assert_eq!(scene.record(id, Decision::approve()).await, Err(DecideError::Expired));
+        scene.clock.advance(-5_000);
+        let again = scene.record(id, Decision::approve()).await.unwrap_err();
+        assert_eq!(again, DecideError::AlreadyDecided(Box::new(DecisionRecord::expiry(9_000))));
+
+        let asks = |request: &mut ApprovalRequest| {
+            let (question, none) = ("Which?".to_owned(), String::new());
+            request.question = Some(UserQuestion { question, context: none, options: Vec::new() });
+        };
+        let id = scene.asked(asks).await;
+        assert_eq!(scene.record(id, Decision::approve()).await, Err(DecideError::Unfit));
+        assert_eq!(scene.record(id, answer.clone()).await.unwrap().decision, answer);
+        assert_eq!(scene.grants().await, []);
+    }
+
+    #[tokio::test]
+    async fn whoever_decides_for_longer_gives_one_grant_and_never_for_taint() {
+        let scene = Scene::default();
+        let always = Decision::approve_for(GrantScope::Always);
+        let id = scene.asked(|_| {}).await;
+        scene.record(id, always.clone()).await.unwrap();
+        assert!(scene.record(id, always.clone()).await.is_err());
+        let grants = scene.grants().await;
+        assert_eq!((grants.len(), &grants[0].reasons[..]), (1, &[ReasonKind::Risk][..]));
+        let id = scene.asked(|request| request.reasons[0].kind = ReasonKind::Taint).await;
+        scene.record(id, always).await.unwrap();
+        assert_eq!(scene.grants().await, grants);
+    }
+}

@@ -1,0 +1,128 @@
+//! What a process that died left behind, and what nothing keeps any more.
+
+use std::collections::HashSet;
+use std::fs::{self, DirEntry, File};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use toolcrib_core::spill;
+use toolcrib_core::{ArtifactRef, StoreError};
+
+use super::{Artifacts, PARTIAL};
+use crate::rows::artifacts as rows;
+use crate::writer::Survives;
+
+/// A file of this age without a row is nobody's: its row would have been written long ago.
+const ORPHANED: Duration = Duration::from_secs(60);
+/// Rows or files that are looked at under one write lock.
+const AT_ONCE: usize = 200;
+
+/// A sweep on a thread of its own; dropped, it ends soon.
+pub(super) struct Sweeper {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Artifacts {
+    /// Sweeps once, on a thread of its own, so that nobody waits for it. What goes wrong shows when an artifact is used.
+    #[must_use]
+    pub fn sweep_soon(self) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (this, stopped) = (Self { _sweeper: None, ..self.clone() }, Arc::clone(&stop));
+        let sweep = move || {
+            let _ = this.sweep_until(&stopped);
+        };
+        // Without a thread the next start sweeps.
+        let thread = std::thread::Builder::new().name("toolcrib-sweep".into()).spawn(sweep).ok();
+        Self { _sweeper: Some(Arc::new(Sweeper { stop, thread })), ..self }
+    }
+
+    /// Removes expired artifacts, files without a row and rows without a file. Blocks.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the folder or the database cannot be read or written; what was removed until then is gone.
+    pub fn sweep(&self) -> Result<(), StoreError> {
+        self.sweep_until(&AtomicBool::new(false))
+    }
+
+    fn sweep_until(&self, stop: &AtomicBool) -> Result<(), StoreError> {
+        let goes_on = || !stop.load(Ordering::Relaxed);
+        self.expire()?;
+        // Rows first: a file that is made meanwhile has no row yet, and is young.
+        let rows = self.store.read_now(rows::all)?;
+        let mut files = HashSet::new();
+        let mut orphans = Vec::new();
+        let known: HashSet<&ArtifactRef> = rows.iter().collect();
+        for entry in self.entries()?.into_iter().take_while(|_| goes_on()) {
+            let name = ArtifactRef(entry.file_name().to_string_lossy().into_owned());
+            if name.0.starts_with(PARTIAL) {
+                remove_if_abandoned(&entry);
+            } else if name.0.starts_with("art_") {
+                if !known.contains(&name) && is_old(&entry) {
+                    orphans.push(name.clone());
+                }
+                files.insert(name);
+            }
+        }
+        if !goes_on() {
+            // Not every file has been seen.
+            return Ok(());
+        }
+        let lost: Vec<ArtifactRef> =
+            rows.iter().filter(|artifact| !files.contains(*artifact)).cloned().collect();
+        for some in orphans.chunks(AT_ONCE).take_while(|_| goes_on()) {
+            self.unlink(some.to_vec())?;
+        }
+        for some in lost.chunks(AT_ONCE).take_while(|_| goes_on()) {
+            self.forget_lost(some.to_vec())?;
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> Result<Vec<DirEntry>, StoreError> {
+        match fs::read_dir(&self.files.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            found => found.and_then(Iterator::collect).map_err(spill::failed),
+        }
+    }
+
+    /// Removes rows that have no file.
+    fn forget_lost(&self, lost: Vec<ArtifactRef>) -> Result<(), StoreError> {
+        let files = self.files.clone();
+        self.store.write_now(Survives::Kill, move |conn| {
+            for artifact in lost {
+                if let Ok(false) = files.path(&artifact).try_exists() {
+                    rows::remove(conn, &artifact, None)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn is_old(entry: &DirEntry) -> bool {
+    let changed = entry.metadata().and_then(|meta| meta.modified());
+    changed.is_ok_and(|changed| {
+        SystemTime::now().duration_since(changed).is_ok_and(|age| age >= ORPHANED)
+    })
+}
+
+/// Whoever writes a file holds its lock, however long it takes.
+fn remove_if_abandoned(entry: &DirEntry) {
+    let path = entry.path();
+    if is_old(entry) && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+        let _ = fs::remove_file(path);
+    }
+}

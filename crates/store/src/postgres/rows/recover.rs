@@ -1,0 +1,94 @@
+//! What those that are gone left open, dealt with in one transaction.
+
+use tokio_postgres::Row;
+use toolcrib_core::{AuditEvent, BoxFuture, CallId, Intent, Recovered, Settlement};
+
+use super::super::error::Failure;
+use super::super::job::{Done, Job, Tx};
+use super::batches::batch;
+use super::calls::{call_row, columns};
+use super::settle::Settle;
+use super::column;
+
+/// Those that are gone and left something. Whoever writes under one of these claims right now lives, and is left alone; so is what another
+/// deals with right now.
+const LOCK: &str = "SELECT epoch FROM workers WHERE NOT works(epoch) AND epoch = ANY(
+        SELECT epoch FROM calls WHERE outcome IS NULL UNION SELECT epoch FROM batches WHERE NOT is_done
+    ) ORDER BY epoch FOR UPDATE SKIP LOCKED";
+/// From here on they are fenced off, however late they wake up. What was seen before the lock may have changed.
+const FENCE: &str = "UPDATE workers SET state = 'fenced' WHERE epoch = ANY($1) AND NOT works(epoch) RETURNING epoch";
+const TAKE: &str =
+    "UPDATE batches SET epoch = $2 WHERE NOT is_done AND epoch = ANY($1) RETURNING id, body, epoch";
+/// A call that changes nothing stays open for whoever goes on with its run or its batch.
+const LEFT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM calls WHERE outcome IS NULL AND epoch = ANY($1) AND NOT (is_repeatable AND (
+        run IS NOT NULL OR id = ANY(SELECT unnest(calls) FROM batches WHERE NOT is_done)
+    )) ORDER BY id FOR UPDATE"
+);
+
+pub(super) struct Recover {
+    pub(super) epoch: u64,
+    pub(super) now_ms: i64,
+    pub(super) take_batches: bool,
+}
+
+impl Job for Recover {
+    type Answer = Recovered;
+
+    fn epoch(&self) -> Option<u64> {
+        Some(self.epoch)
+    }
+
+    fn begins_with(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<Recovered>, Failure>> {
+        Box::pin(async move {
+            let gone = epochs(&tx.link.query(LOCK, &[]).await?)?;
+            let gone = epochs(&tx.link.query(FENCE, &[&gone]).await?)?;
+            let mut found = Recovered::default();
+            if gone.is_empty() {
+                return Ok(Done::quiet(found));
+            }
+            if self.take_batches {
+                let rows = tx.link.query(TAKE, &[&gone, &column(self.epoch)]).await?;
+                for row in rows {
+                    found.batches.push(batch(&row, 1, 2)?);
+                }
+                found.batches.sort_by_key(|batch| batch.id);
+            }
+            let mut events = Vec::new();
+            for row in tx.link.query(LEFT, &[&gone]).await? {
+                let (call, repeatable, event) = self.end(tx, &row).await?;
+                events.extend(event);
+                if repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
+            }
+            Ok(Done { answer: found, events })
+        })
+    }
+}
+
+impl Recover {
+    /// Ends a call as whoever began it would have to: nobody knows what became of it.
+    async fn end(
+        &self,
+        tx: &Tx<'_>,
+        row: &Row,
+    ) -> Result<(CallId, bool, Option<AuditEvent>), Failure> {
+        let row = call_row(row)?;
+        let (call, epoch) = (row.facts.call, row.epoch);
+        let started_at = row.started_at.unwrap_or(row.facts.received_at);
+        let intent = Intent { facts: row.facts, started_at, epoch };
+        let repeatable = intent.is_repeatable();
+        let ended = Settle(Settlement::of_crash(intent, self.now_ms, epoch));
+        let event = ended.write(tx).await?.then(|| AuditEvent::settled(&ended.0.record));
+        Ok((call, repeatable, event))
+    }
+}
+
+fn epochs(rows: &[Row]) -> Result<Vec<i64>, Failure> {
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}

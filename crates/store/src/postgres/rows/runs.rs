@@ -1,0 +1,190 @@
+//! Runs of the agent loop.
+
+use tokio_postgres::Row;
+use toolcrib_core::{BoxFuture, RunId, RunStatus, RunStore, StoreError, StoredRun};
+
+use super::super::PostgresStore;
+use super::super::error::Failure;
+use super::super::job::{Done, Job, Tx};
+use super::super::text;
+use super::{at_most, number, read, write};
+use crate::writer::Survives;
+
+/// A run of a conversation that is not there writes nothing.
+const PUT: &str = "INSERT INTO runs AS r
+    (id, conversation, owner, context, status, state, epoch, created_at, updated_at)
+    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9 FROM conversations WHERE id = $2
+    ON CONFLICT (id) DO UPDATE SET conversation = excluded.conversation, context = excluded.context,
+        status = excluded.status, state = excluded.state, epoch = excluded.epoch,
+        created_at = excluded.created_at, updated_at = excluded.updated_at
+    WHERE r.epoch <= excluded.epoch AND r.owner = excluded.owner";
+const STANDS: &str = "SELECT owner, epoch, status FROM runs WHERE id = $1";
+macro_rules! select {
+    ($of:literal) => {
+        concat!(
+            "SELECT id, conversation, context, status, state, epoch, created_at, updated_at ",
+            $of
+        )
+    };
+}
+
+const GET: &str = select!("FROM runs WHERE id = $1");
+const LIST: &str = select!("FROM runs WHERE owner = $1 ORDER BY created_at DESC, id DESC LIMIT $2");
+const LIST_STATUS: &str = select!(
+    "FROM runs WHERE owner = $1 AND status = $3 ORDER BY created_at DESC, id DESC LIMIT $2"
+);
+/// Of two that take at once, the second waits for the first, and finds the run running.
+const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
+    WHERE id = $1 AND status = 'paused'
+    RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
+
+impl RunStore for PostgresStore {
+    fn put_run(&self, run: StoredRun) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Put(run))
+    }
+
+    fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>> {
+        Box::pin(async move { self.one(GET, &[&id.to_string()], run).await })
+    }
+
+    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        self.write(Take(id))
+    }
+
+    fn runs<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
+        let (owner, limit) = (text::column(owner), at_most(limit));
+        Box::pin(async move {
+            match status {
+                None => self.all(LIST, &[&owner, &limit], run).await,
+                Some(status) => {
+                    self.all(LIST_STATUS, &[&owner, &limit, &status.as_str()], run).await
+                }
+            }
+        })
+    }
+}
+
+/// A run that waits for a person waits through a power cut too (DESIGN 4, Durability).
+pub(super) fn survives(run: &StoredRun) -> Survives {
+    match run.status {
+        RunStatus::Paused => Survives::PowerLoss,
+        RunStatus::Running | RunStatus::Ended => Survives::Kill,
+    }
+}
+
+struct Put(StoredRun);
+
+impl Job for Put {
+    type Answer = ();
+
+    fn survives(&self) -> Survives {
+        survives(&self.0)
+    }
+
+    fn begins_with(&self) -> Option<&'static str> {
+        Some(PUT)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
+        Box::pin(async move {
+            put(tx, &self.0).await?;
+            Ok(Done::quiet(()))
+        })
+    }
+}
+
+/// Writes a run, inside the transaction of the caller.
+pub(super) async fn put(tx: &Tx<'_>, run: &StoredRun) -> Result<(), Failure> {
+    let (id, conversation) = (run.id.to_string(), run.conversation.to_string());
+    let owner = text::column(&run.context.owner);
+    let (context, state) = (write(&run.context)?, write(&run.state)?);
+    let (status, epoch) = (run.status.as_str(), i64::try_from(run.epoch)?);
+    let written = tx
+        .link
+        .execute(
+            PUT,
+            &[
+                &id,
+                &conversation,
+                &owner,
+                &context,
+                &status,
+                &state,
+                &epoch,
+                &run.created_at,
+                &run.updated_at,
+            ],
+        )
+        .await?;
+    match written {
+        0 => Err(refused(tx, id, conversation, run).await?.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Why a run was not written.
+async fn refused(
+    tx: &Tx<'_>,
+    id: String,
+    conversation: String,
+    run: &StoredRun,
+) -> Result<StoreError, Failure> {
+    let Some(row) = tx.link.first(STANDS, &[&id]).await? else {
+        return Ok(StoreError::Missing(conversation));
+    };
+    let current = number(&row, 1)?;
+    Ok(if super::text(&row, 0)? != run.context.owner {
+        StoreError::Conflict(id)
+    } else if current > run.epoch {
+        StoreError::Fenced { current, claimed: run.epoch }
+    } else {
+        StoreError::Missing(conversation)
+    })
+}
+
+struct Take(RunId);
+
+impl Job for Take {
+    type Answer = StoredRun;
+
+    fn begins_with(&self) -> Option<&'static str> {
+        Some(TAKE)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<StoredRun>, Failure>> {
+        Box::pin(async move {
+            let id = self.0.to_string();
+            if let Some(row) = tx.link.first(TAKE, &[&id]).await? {
+                return Ok(Done::quiet(run(&row)?));
+            }
+            let row = tx.link.first(STANDS, &[&id]).await?;
+            let status: Option<String> = row.map(|row| row.try_get(2)).transpose()?;
+            Err(status.map_or(StoreError::Missing(id), StoreError::Conflict).into())
+        })
+    }
+}
+
+fn run(row: &Row) -> Result<StoredRun, Failure> {
+    Ok(StoredRun {
+        id: row.try_get::<_, &str>(0)?.parse()?,
+        conversation: row.try_get::<_, &str>(1)?.parse()?,
+        context: read(row, 2)?,
+        status: status(row.try_get(3)?)?,
+        state: read(row, 4)?,
+        epoch: number(row, 5)?,
+        created_at: row.try_get(6)?,
+        updated_at: row.try_get(7)?,
+    })
+}
+
+fn status(name: &str) -> Result<RunStatus, Failure> {
+    [RunStatus::Running, RunStatus::Paused, RunStatus::Ended]
+        .into_iter()
+        .find(|status| status.as_str() == name)
+        .ok_or_else(|| StoreError::Failed(format!("a run has the unknown status {name:?}")).into())
+}

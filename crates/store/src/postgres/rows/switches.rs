@@ -1,0 +1,87 @@
+//! Switches that outlive a process.
+
+use tokio_postgres::Row;
+use toolcrib_core::{AuditEvent, BoxFuture, StoreError, Switch, SwitchStore};
+
+use super::super::PostgresStore;
+use super::super::error::Failure;
+use super::super::job::{Done, Job, Tx};
+use super::super::text::column;
+use super::text;
+
+const SET: &str = "INSERT INTO switches (owner, name, enabled, by, at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (owner, name) DO UPDATE SET enabled = excluded.enabled, by = excluded.by, at = excluded.at";
+const UNSET: &str = "DELETE FROM switches WHERE owner = $1 AND name = $2";
+const LIST: &str =
+    "SELECT owner, name, enabled, by, at FROM switches WHERE owner = $1 ORDER BY name";
+
+impl SwitchStore for PostgresStore {
+    fn set_switch(&self, switch: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Set(switch))
+    }
+
+    fn unset_switch<'a>(
+        &'a self,
+        owner: &'a str,
+        name: &'a str,
+        by: &'a str,
+        at: i64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (owner, name, by) = (owner.to_owned(), name.to_owned(), by.to_owned());
+        // What it was set to does not matter: it is the setting that goes.
+        self.write(Unset(Switch { owner, name, enabled: true, by, at }))
+    }
+
+    fn switches<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>> {
+        Box::pin(async move { self.all(LIST, &[&column(owner)], switch).await })
+    }
+}
+
+struct Set(Switch);
+
+impl Job for Set {
+    type Answer = ();
+
+    fn begins_with(&self) -> Option<&'static str> {
+        Some(SET)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
+        Box::pin(async move {
+            let Switch { owner, name, enabled, by, at } = &self.0;
+            let words = [owner, name, by].map(|word| column(word));
+            tx.link.execute(SET, &[&words[0], &words[1], enabled, &words[2], at]).await?;
+            Ok(Done::with((), AuditEvent::switched(&self.0, Some(*enabled))))
+        })
+    }
+}
+
+struct Unset(Switch);
+
+impl Job for Unset {
+    type Answer = bool;
+
+    fn begins_with(&self) -> Option<&'static str> {
+        Some(UNSET)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<bool>, Failure>> {
+        Box::pin(async move {
+            let key = (column(&self.0.owner), column(&self.0.name));
+            Ok(match tx.link.execute(UNSET, &[&key.0, &key.1]).await? {
+                0 => Done::quiet(false),
+                _ => Done::with(true, AuditEvent::switched(&self.0, None)),
+            })
+        })
+    }
+}
+
+fn switch(row: &Row) -> Result<Switch, Failure> {
+    Ok(Switch {
+        owner: text(row, 0)?,
+        name: text(row, 1)?,
+        enabled: row.try_get(2)?,
+        by: text(row, 3)?,
+        at: row.try_get(4)?,
+    })
+}

@@ -1,0 +1,104 @@
+//! Connections that are cut, and a server that crashes: what was answered is there, once, and nothing is done twice (reliability B3).
+
+use std::sync::Arc;
+
+use toolcrib_core::{
+    ApprovalStore as _, CallStore as _, Decision, DecisionRecord, Effect, FactStore as _, Settlement,
+};
+use toolcrib_store::PostgresStore;
+use toolcrib_testkit::conformance::{intent, question, settlement};
+use toolcrib_testkit::postgres::Server;
+
+use super::{FAST, open, verified};
+
+/// Tasks that write at once.
+const TASKS: usize = 12;
+/// Calls of each.
+const CALLS: usize = 40;
+/// Cuts the connections of all stores at random times; says how many there were.
+const CUT: &str = "DO $$ DECLARE cut int; BEGIN FOR round IN 1..10 LOOP
+    PERFORM pg_sleep(random() * 0.04), pg_stat_clear_snapshot();
+    SELECT count(pg_terminate_backend(pid)) INTO cut FROM pg_stat_activity WHERE application_name = 'toolcrib';
+    UPDATE cuts SET n = n + cut;
+END LOOP; END $$";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_is_there_once() {
+    let mut server = Server::start_with(FAST);
+    let url = server.database("cut");
+    let store = open(&url).await;
+    server.sql("postgres", "CREATE TABLE cuts AS SELECT 0 AS n");
+    let work = tokio::spawn(work(Arc::clone(&store)));
+    while !work.is_finished() {
+        tokio::task::block_in_place(|| server.sql("postgres", CUT));
+    }
+    let ended = work.await.unwrap();
+    let cuts: u32 = server.sql("postgres", "SELECT n FROM cuts").parse().unwrap();
+    assert!(cuts >= 10, "{cuts} cuts");
+    check(&server, &store, &ended).await;
+
+    // The server itself crashes and comes back, under load.
+    let work = tokio::spawn(work_again(Arc::clone(&store)));
+    for _ in 0..2 {
+        tokio::task::block_in_place(|| server.restart());
+    }
+    let more = work.await.unwrap();
+    assert_eq!(store.fact("before").await.unwrap().as_deref(), Some("the crash"));
+    let all = [ended, more].concat();
+    check(&server, &store, &all).await;
+}
+
+async fn work_again(store: Arc<PostgresStore>) -> Vec<Settlement> {
+    store.put_fact("before", "the crash").await.unwrap();
+    work(store).await
+}
+
+/// Every write is answered with success, each time, whatever happens to its connection.
+async fn work(store: Arc<PostgresStore>) -> Vec<Settlement> {
+    let epoch = store.claim().await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..TASKS {
+        let store = Arc::clone(&store);
+        tasks.spawn(async move {
+            let mut ended = Vec::new();
+            for n in 0..CALLS {
+                let effect = if (task + n) % 3 == 0 { Effect::Read } else { Effect::SideEffect };
+                let begun = intent(effect, epoch);
+                store.begin(begun.clone()).await.unwrap();
+                let end = settlement(begun.facts, Some(begun.started_at), epoch);
+                store.settle(end.clone()).await.unwrap();
+                ended.push(end);
+                if n % 10 == 0 {
+                    decide(&store).await;
+                }
+            }
+            ended
+        });
+    }
+    tasks.join_all().await.into_iter().flatten().collect()
+}
+
+/// A decision that was written is answered as the first, not as a second try.
+async fn decide(store: &PostgresStore) {
+    let asked = question();
+    let id = asked.request.id;
+    store.ask(asked).await.unwrap();
+    let record = DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 3 };
+    assert_eq!(store.decide(id, record).await, Ok(Ok(())));
+}
+
+async fn check(server: &Server, store: &PostgresStore, ended: &[Settlement]) {
+    for end in ended {
+        let call = end.record.facts.call;
+        let stored = store.call(call).await.unwrap().unwrap();
+        assert_eq!(stored.row, end.record.clone().into());
+    }
+    assert_eq!(server.sql("cut", "SELECT count(*) FROM calls"), ended.len().to_string());
+    let kind = |kind: &str| {
+        let sql = format!("SELECT count(*), count(DISTINCT coalesce(call, '')) FROM audit WHERE text LIKE '%\"kind\":\"{kind}\"%'");
+        server.sql("cut", &sql)
+    };
+    assert_eq!(kind("settled"), format!("{0}|{0}", ended.len()), "one record of each end");
+    assert_eq!(kind("decided_again"), "0|0");
+    verified(store).await;
+}

@@ -1,0 +1,45 @@
+//! The store in Postgres, on a real server. Each test starts one and uses databases of its own on it: a server takes a second or two, a
+//! database some milliseconds.
+
+mod connect;
+mod cuts;
+mod figures;
+mod replicas;
+mod suites;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_core::audit::{genesis, link};
+use toolcrib_core::{AuditStore, canonical};
+use toolcrib_store::{PostgresStore, StoreOptions};
+
+/// What is tested here is not the power: the disk need not be waited for.
+const FAST: &[&str] = &["-c", "fsync=off"];
+
+async fn open(url: &str) -> Arc<PostgresStore> {
+    Arc::new(PostgresStore::connect(url, StoreOptions::default()).await.unwrap())
+}
+
+/// One whose claims are renewed so seldom that a test can play a process that is paused.
+async fn open_slow(url: &str) -> Arc<PostgresStore> {
+    let lease = Duration::from_secs(3_600);
+    Arc::new(PostgresStore::connect_for(url, StoreOptions::default(), lease).await.unwrap())
+}
+
+/// How many records there are, when in each chain each follows from the one before it.
+async fn verified(store: &PostgresStore) -> usize {
+    let mut count = 0;
+    for (chain, newest) in store.chains().await.unwrap() {
+        let rows = store.records(chain, 0, usize::MAX).await.unwrap();
+        let mut previous = genesis(chain);
+        for (row, place) in rows.iter().zip(1..) {
+            assert_eq!((row.chain, row.seq), (chain, place));
+            previous = link(&previous, &row.text);
+            assert_eq!(row.hash, canonical::hex(&previous), "{}", row.text);
+        }
+        assert_eq!(rows.len() as u64, newest);
+        count += rows.len();
+    }
+    count
+}

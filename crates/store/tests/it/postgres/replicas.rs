@@ -1,0 +1,238 @@
+//! Several stores on one database, as several daemons: one run per call, nothing stuck, and nobody writes what is not theirs any more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use toolcrib_core::{
+    ApprovalStore as _, CallStore as _, Checkpoints, Decision, DecisionRecord, Effect, Intent,
+    OutcomeKind, RunStatus, RunStore as _, StoreError, StoredRun, WorkerState,
+};
+use toolcrib_core::{CallId, ConversationStore as _};
+use toolcrib_store::{PostgresStore, StoreOptions};
+use toolcrib_testkit::conformance::{conversation, intent, question, run, settlement};
+use toolcrib_testkit::postgres::Server;
+
+use super::{FAST, open, open_slow, verified};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_share_a_database() {
+    let server = Server::start_with(FAST);
+    a_paused_holder_is_fenced(&server).await;
+    a_claim_that_ran_out_and_that_nobody_took_goes_on(&server).await;
+    whoever_writes_is_not_taken_over(&server).await;
+    a_store_that_dies_is_taken_over_after_its_lease(&server).await;
+    questions_and_runs_are_decided_once(&server).await;
+    each_call_runs_at_most_once(&server).await;
+}
+
+/// The lease of every claim is over, and its holder has not noticed.
+fn pause(server: &Server, database: &str, epoch: u64) {
+    let sql = format!("UPDATE workers SET expires_at = now() - interval '1 s' WHERE epoch = {epoch}");
+    server.sql(database, &sql);
+}
+
+/// Reliability A5.
+async fn a_paused_holder_is_fenced(server: &Server) {
+    let url = server.database("paused");
+    let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
+    let held = slow.claim().await.unwrap();
+    let begun = intent(Effect::SideEffect, held);
+    slow.begin(begun.clone()).await.unwrap();
+    assert!(matches!(other.worker(held).await.unwrap(), WorkerState::Alive(who) if who.starts_with("process ")));
+    pause(server, "paused", held);
+    assert_eq!(other.worker(held).await, Ok(WorkerState::Gone));
+    assert!(!other.call(begun.facts.call).await.unwrap().unwrap().is_worked_on);
+    let mine = other.claim().await.unwrap();
+    let found = other.recover(mine, 5_000, true).await.unwrap();
+    assert_eq!(found.unknown, [begun.facts.call]);
+    // It wakes up: nothing of it is written any more, not even what nobody else has touched.
+    let late = slow.settle(settlement(begun.facts.clone(), Some(1_500), held)).await;
+    assert!(matches!(late, Err(StoreError::Fenced { claimed, .. }) if claimed == held), "{late:?}");
+    let next = slow.begin(intent(Effect::Read, held)).await;
+    assert!(matches!(next, Err(StoreError::Fenced { .. })), "{next:?}");
+    let stored = other.call(begun.facts.call).await.unwrap().unwrap();
+    assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Unknown);
+    // A new claim works.
+    let again = slow.claim().await.unwrap();
+    assert!(again > mine);
+    slow.begin(intent(Effect::Read, again)).await.unwrap();
+    assert_eq!(verified(&slow).await, 2, "started, and its one end");
+}
+
+async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &Server) {
+    let url = server.database("late");
+    let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
+    let held = slow.claim().await.unwrap();
+    let begun = intent(Effect::SideEffect, held);
+    slow.begin(begun.clone()).await.unwrap();
+    pause(server, "late", held);
+    slow.settle(settlement(begun.facts.clone(), Some(1_500), held)).await.unwrap();
+    let mine = other.claim().await.unwrap();
+    assert!(other.recover(mine, 5_000, true).await.unwrap().unknown.is_empty());
+    let stored = other.call(begun.facts.call).await.unwrap().unwrap();
+    assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
+}
+
+/// A transaction that writes under a claim and one that takes it over exclude each other.
+async fn whoever_writes_is_not_taken_over(server: &Server) {
+    let url = server.database("writes");
+    let options = StoreOptions { full_commit_delay: Duration::from_millis(400), ..StoreOptions::default() };
+    let lease = Duration::from_secs(3_600);
+    let slow = Arc::new(PostgresStore::connect_for(&url, options, lease).await.unwrap());
+    let other = open_slow(&url).await;
+    let (held, mine) = (slow.claim().await.unwrap(), other.claim().await.unwrap());
+    let begun = intent(Effect::SideEffect, held);
+    slow.begin(begun.clone()).await.unwrap();
+    pause(server, "writes", held);
+    // Its transaction is open for a while, and holds the claim.
+    let settling = tokio::spawn({
+        let (slow, facts) = (Arc::clone(&slow), begun.facts.clone());
+        async move { slow.settle(settlement(facts, Some(1_500), held)).await }
+    });
+    let writing = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'";
+    while server.sql("writes", writing) == "0" {}
+    let found = other.recover(mine, 5_000, true).await.unwrap();
+    assert!(found.unknown.is_empty(), "{found:?}");
+    settling.await.unwrap().unwrap();
+}
+
+/// A process of its own would be killed; here its thread is cut off from its database, as by a broken network, and not allowed back.
+async fn a_store_that_dies_is_taken_over_after_its_lease(server: &Server) {
+    let url = server.database("dies");
+    server.sql("dies", "CREATE ROLE replica LOGIN; GRANT ALL ON SCHEMA public TO replica; CREATE ROLE crib");
+    server.sql("dies", "GRANT crib TO replica; GRANT ALL ON SCHEMA public TO crib");
+    let lease = Duration::from_millis(1_500);
+    let theirs = url.replace("postgres@", "replica@");
+    let dies = PostgresStore::connect_for(&theirs, StoreOptions::default(), lease).await.unwrap();
+    let held = dies.claim().await.unwrap();
+    let begun = intent(Effect::SideEffect, held);
+    dies.begin(begun.clone()).await.unwrap();
+    // For longer than its lease it lives: the store renews it by itself.
+    let expires = format!("SELECT expires_at > now() + interval '1400 ms' FROM workers WHERE epoch = {held}");
+    let mut renewals = 0;
+    while renewals < 3 {
+        renewals += usize::from(server.sql("dies", &expires) == "t");
+        let alive = format!("SELECT works({held})");
+        assert_eq!(server.sql("dies", &alive), "t");
+    }
+    server.sql("dies", "ALTER ROLE replica NOLOGIN");
+    server.sql("dies", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'replica'");
+    let other = PostgresStore::connect(&url.replace("postgres@", "postgres@"), StoreOptions::default()).await;
+    let other = other.unwrap();
+    let mine = other.claim().await.unwrap();
+    let since = std::time::Instant::now();
+    let found = loop {
+        let found = other.recover(mine, 5_000, true).await.unwrap();
+        if !found.unknown.is_empty() {
+            break found;
+        }
+        assert!(since.elapsed() < 3 * lease, "its call is stuck");
+    };
+    assert_eq!(found.unknown, [begun.facts.call]);
+    server.sql("dies", "ALTER ROLE replica LOGIN");
+    let late = dies.settle(settlement(begun.facts, Some(1_500), held)).await;
+    assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
+}
+
+async fn questions_and_runs_are_decided_once(server: &Server) {
+    let url = server.database("decided");
+    let mut stores = Vec::new();
+    for _ in 0..4 {
+        stores.push(open(&url).await);
+    }
+    for round in 0..50 {
+        let asked = question();
+        let id = asked.request.id;
+        stores[round % 4].ask(asked).await.unwrap();
+        let talk = conversation("ann");
+        stores[0].put_conversation(talk.clone()).await.unwrap();
+        let paused = StoredRun { status: RunStatus::Paused, ..run(&talk) };
+        stores[0].put_run(paused.clone()).await.unwrap();
+        let mut tasks = tokio::task::JoinSet::new();
+        for (store, by) in stores.iter().cloned().zip(["0", "1", "2", "3"]) {
+            let record = DecisionRecord { decision: Decision::Skip, decided_by: by.into(), decided_at: 2_000 };
+            let run = paused.id;
+            tasks.spawn(async move {
+                let decided = store.decide(id, record).await.unwrap();
+                (by, decided, store.take_run(run).await)
+            });
+        }
+        let answers = tasks.join_all().await;
+        let won: Vec<&str> =
+            answers.iter().filter(|(_, decided, _)| decided.is_ok()).map(|(by, ..)| *by).collect();
+        assert_eq!(won.len(), 1, "{answers:?}");
+        for (_, decided, _) in &answers {
+            assert!(decided.as_ref().err().is_none_or(|first| first.decided_by == won[0]));
+        }
+        assert_eq!(answers.iter().filter(|(.., taken)| taken.is_ok()).count(), 1, "{answers:?}");
+    }
+    assert_eq!(verified(&stores[0]).await, 50 * 5, "asked, and four tries to decide");
+    let store: &dyn Checkpoints = &*stores[0];
+    store.flush(toolcrib_core::RunId::fresh()).await.unwrap();
+}
+
+/// Calls that are raced for, and stores that race.
+const CALLS: usize = 2_000;
+const REPLICAS: usize = 4;
+
+/// What really happened, as tools would write it down themselves.
+type Truth = Arc<Mutex<HashMap<CallId, u32>>>;
+
+/// Reliability A3, without the kills: claims are dropped at random while calls run.
+async fn each_call_runs_at_most_once(server: &Server) {
+    let url = server.database("races");
+    let calls: Arc<Vec<Intent>> = Arc::new((0..CALLS).map(|_| intent(Effect::SideEffect, 0)).collect());
+    let truth = Truth::default();
+    let mut tasks = tokio::task::JoinSet::new();
+    for replica in 0..REPLICAS {
+        let store = open(&url).await;
+        for part in 0..16 {
+            let (store, calls, truth) = (Arc::clone(&store), Arc::clone(&calls), Arc::clone(&truth));
+            tasks.spawn(async move { race(&store, &calls, &truth, replica * 16 + part).await });
+        }
+    }
+    let unknown: usize = tasks.join_all().await.into_iter().sum();
+    let last = open(&url).await;
+    let mine = last.claim().await.unwrap();
+    let left = last.recover(mine, 5_000, true).await.unwrap().unknown.len();
+    assert!(last.open().await.unwrap().is_empty(), "calls are stuck");
+    let truth = truth.lock().unwrap().clone();
+    assert!(truth.values().all(|runs| *runs == 1), "a call ran twice");
+    let ends = server.sql("races", "SELECT count(*) FILTER (WHERE outcome = 'succeeded'), count(*) FILTER (WHERE outcome = 'unknown') FROM calls");
+    let succeeded = CALLS - unknown - left;
+    assert_eq!(ends, format!("{succeeded}|{}", unknown + left));
+    assert!(unknown + left > 20 && succeeded > CALLS / 2, "{ends}");
+    assert_eq!(truth.len(), CALLS);
+    let records = server.sql("races", "SELECT count(*) FROM audit WHERE text LIKE '%\"kind\":\"settled\"%'");
+    assert_eq!(records, CALLS.to_string(), "one record of each end");
+    assert_eq!(verified(&last).await, 2 * CALLS);
+}
+
+/// Tries each call, in an order of its own; drops its claim in the middle of some. Returns how many it found to be unknown.
+async fn race(store: &PostgresStore, calls: &[Intent], truth: &Truth, seed: usize) -> usize {
+    let mut unknown = 0;
+    let mut epoch = store.claim().await.unwrap();
+    // Each begins elsewhere and goes its own way round, so that they meet all the time; those that go step by step meet every call.
+    let (start, step) = (seed * CALLS / (16 * REPLICAS), [1, 3, 7, 9][seed % 4]);
+    for n in 0..CALLS / 16 {
+        let intent = Intent { epoch, ..calls[(start + n * step) % CALLS].clone() };
+        match store.begin(intent.clone()).await {
+            Ok(()) => {}
+            Err(StoreError::Conflict(_)) => continue,
+            Err(error) => panic!("{error}"),
+        }
+        *truth.lock().unwrap().entry(intent.facts.call).or_default() += 1;
+        if (seed * 31 + n * 7) % 19 == 0 {
+            // Dead, for all that the others know; another one deals with what is left.
+            store.release(epoch).await.unwrap();
+            epoch = store.claim().await.unwrap();
+            unknown += store.recover(epoch, 5_000, true).await.unwrap().unknown.len();
+            let late = store.settle(settlement(intent.facts, Some(1_500), intent.epoch)).await;
+            assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
+            continue;
+        }
+        store.settle(settlement(intent.facts, Some(1_500), epoch)).await.unwrap();
+    }
+    unknown
+}

@@ -1,0 +1,13 @@
+//! `cargo xtask crash`: workers that die and disks that fail, and what is left of what was promised (see `crates/crash`).
+
+use anyhow::Result;
+
+use crate::process;
+
+/// Builds and runs the program with the arguments as they are. In the dev profile: a round mostly waits, so building faster code takes longer
+/// than it saves.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    process::run(&mut process::cargo(&["build", "--package", "toolcrib-crash"]))?;
+    let mut command = process::cargo(&["run", "--quiet", "--package", "toolcrib-crash", "--"]);
+    process::run(command.args(args))
+}
