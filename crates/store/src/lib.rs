@@ -3,6 +3,7 @@
 //! [`SqliteStore`] is one file that several processes may use at once. It keeps calls with their outcomes, accepted batches, whoever works
 //! on them, conversations, messages, runs, questions to people with their decisions, grants, switches, usage, artifacts, facts, and the
 //! audit of all that. Every row has an owner, or belongs to a row that has one.
+//! With the feature `postgres` there is `PostgresStore` too: one database that several daemons on several machines share.
 //!
 //! Invariants
 //! - One thread writes. What is queued while it works goes into its next transaction, so many writers share one commit; each write has a

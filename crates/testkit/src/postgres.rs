@@ -82,7 +82,9 @@ impl Server {
 
     fn launch(port: u16, options: &[&str]) -> Self {
         let Some(bin) = binaries() else {
-            panic!("no Postgres server on this machine; Debian and Ubuntu: apt-get install postgresql")
+            panic!(
+                "no Postgres server on this machine; Debian and Ubuntu: apt-get install postgresql"
+            )
         };
         let folder = private_folder();
         let mut keeper = as_server_user("sh");
@@ -104,7 +106,6 @@ impl Server {
         }
         assert_eq!(said.trim(), "ready", "the server did not start");
     }
-
 
     /// The address of a database of this server; it need not be there.
     #[must_use]

@@ -17,7 +17,11 @@ struct Need {
 const TO_TEST: &[Need] = &[
     Need { program: "cc", package: "gcc", why: "compiles the C parts of the TLS library" },
     Need { program: "git", package: "git", why: "the sources are kept with it" },
-    Need { program: "initdb", package: "postgresql", why: "the store is tested on a Postgres server" },
+    Need {
+        program: "initdb",
+        package: "postgresql",
+        why: "the store is tested on a Postgres server",
+    },
 ];
 
 /// Needed to fuzz.

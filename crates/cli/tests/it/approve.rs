@@ -63,7 +63,10 @@ impl TestEnv {
             if is_so(&rows) {
                 return rows;
             }
-            assert!(begun.elapsed() < Duration::from_secs(120), "the inbox stays as it is: {rows:?}");
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "the inbox stays as it is: {rows:?}"
+            );
         }
     }
 }
@@ -521,6 +524,29 @@ fn a_call_whose_process_died_is_carried_out_here() {
     waiting.wait().unwrap();
     env.run(&["approve", "yes", &id]).code(0);
     assert!(env.read("notes.md").is_none());
+}
+
+/// K8: it was approved, and the process that was to go on with it died before it did: the call runs once, when that is said again.
+#[test]
+fn an_approved_call_whose_process_died_before_it_ran_runs_once() {
+    let env = TestEnv::new();
+    let args = json!({"path": "log", "content": "x", "mode": "append"}).to_string();
+    let call = ["tool", "call", "write_file", "--args", &args, "--policy", "ask-all"];
+    let mut waiting =
+        env.command(&[&call[..], &["--on-ask", "wait:100s"]].concat()).spawn().unwrap();
+    let id = env.until_asked(1)["id"].as_str().unwrap().to_owned();
+    // Stopped it is alive, and goes on with nothing.
+    let pid = waiting.id().to_string();
+    let stopped = std::process::Command::new("kill").args(["-STOP", &pid]).status().unwrap();
+    assert!(stopped.success());
+    env.run(&["approve", "yes", &id]).code(0).says(&["goes on with it"]);
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    assert_eq!(env.read("log"), None);
+    env.run(&["approve", "no", &id]).code(5).says(&["was decided before"]);
+    env.run(&["approve", "yes", &id]).code(0).says(&["it is carried out now"]);
+    env.run(&["approve", "yes", &id]).code(5);
+    assert_eq!(env.read("log").as_deref(), Some("x"));
 }
 
 #[test]

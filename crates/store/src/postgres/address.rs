@@ -40,7 +40,8 @@ impl Address {
     pub(super) fn read(url: &str) -> Result<Self, ConnectError> {
         let (rest, mode, roots) = take_tls(url)?;
         // The parser quotes what it could not read, which may be a password.
-        let mut config = Config::from_str(&rest).map_err(|_| ConnectError::BadUrl("it is not complete"))?;
+        let mut config =
+            Config::from_str(&rest).map_err(|_| ConnectError::BadUrl("it is not complete"))?;
         if config.get_hosts().is_empty() {
             return Err(ConnectError::BadUrl("it names no host"));
         }
@@ -145,7 +146,11 @@ mod tests {
     fn check(url: &str, expected: Result<(bool, &str), &str>) {
         match (Address::read(url), expected) {
             (Ok(address), Ok((encrypted, place))) => {
-                assert_eq!((address.tls.is_some(), address.place.as_str()), (encrypted, place), "{url}");
+                assert_eq!(
+                    (address.tls.is_some(), address.place.as_str()),
+                    (encrypted, place),
+                    "{url}"
+                );
             }
             (Err(error), Err(words)) => {
                 let said = error.to_string();
@@ -160,12 +165,24 @@ mod tests {
     #[test]
     fn what_leaves_the_machine_is_encrypted_unless_that_is_said() {
         check("postgres://u:s3cret@db.example:5433/crib", Ok((true, "\"crib\" at db.example")));
-        check("postgresql://u@db.example/crib?sslmode=prefer", Ok((true, "\"crib\" at db.example")));
-        check("postgres://u@db.example/crib?sslmode=verify-full", Ok((true, "\"crib\" at db.example")));
-        check("postgres://u@db.example/crib?sslmode=disable", Ok((false, "\"crib\" at db.example")));
+        check(
+            "postgresql://u@db.example/crib?sslmode=prefer",
+            Ok((true, "\"crib\" at db.example")),
+        );
+        check(
+            "postgres://u@db.example/crib?sslmode=verify-full",
+            Ok((true, "\"crib\" at db.example")),
+        );
+        check(
+            "postgres://u@db.example/crib?sslmode=disable",
+            Ok((false, "\"crib\" at db.example")),
+        );
         check("postgres://u@localhost/crib", Ok((false, "\"crib\" at localhost")));
         check("postgres://u@127.0.0.7/crib?sslmode=require", Ok((true, "\"crib\" at 127.0.0.7")));
-        check("postgres://u@127.0.0.1/crib?connect_timeout=3", Ok((false, "\"crib\" at 127.0.0.1")));
+        check(
+            "postgres://u@127.0.0.1/crib?connect_timeout=3",
+            Ok((false, "\"crib\" at 127.0.0.1")),
+        );
         check("postgres://u:?sslmode=disable@h/crib", Ok((true, "\"crib\" at h")));
         check("postgres://u@%2Frun%2Fpg/crib", Ok((false, "\"crib\" at /run/pg")));
         check(

@@ -59,8 +59,14 @@ impl Chain {
     pub(super) fn read_back(&self, row: &Row) -> Option<Self> {
         let seq: i64 = row.try_get(0).ok()?;
         let head: &str = row.try_get(1).ok()?;
-        let head = if head.is_empty() { genesis(self.number.unsigned_abs()) } else { from_hex(head)? };
-        Some(Self { number: self.number, seq: u64::try_from(seq).ok()?, head, turn: row.try_get(2).ok()? })
+        let head =
+            if head.is_empty() { genesis(self.number.unsigned_abs()) } else { from_hex(head)? };
+        Some(Self {
+            number: self.number,
+            seq: u64::try_from(seq).ok()?,
+            head,
+            turn: row.try_get(2).ok()?,
+        })
     }
 }
 

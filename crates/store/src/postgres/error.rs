@@ -8,7 +8,9 @@ use toolcrib_core::StoreError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// The address cannot be read.
-    #[error("the address of the database cannot be read: {0}; it looks like postgres://USER@HOST/DATABASE")]
+    #[error(
+        "the address of the database cannot be read: {0}; it looks like postgres://USER@HOST/DATABASE"
+    )]
     BadUrl(&'static str),
     /// The certificates to check the server with cannot be read.
     #[error("cannot set up TLS for the database: {0}")]
@@ -22,7 +24,9 @@ pub enum ConnectError {
         reason: String,
     },
     /// The database keeps text in another encoding.
-    #[error("the database {place} keeps text as {encoding}; Toolcrib needs one with the encoding UTF8")]
+    #[error(
+        "the database {place} keeps text as {encoding}; Toolcrib needs one with the encoding UTF8"
+    )]
     NotUtf8 {
         /// Host and database.
         place: String,

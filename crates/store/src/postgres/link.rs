@@ -102,7 +102,11 @@ impl Link {
         self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned()
     }
 
-    pub(super) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Error> {
+    pub(super) async fn query(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
         self.client.query(&statement, params).await
     }
@@ -117,13 +121,21 @@ impl Link {
     }
 
     /// How many rows were written.
-    pub(super) async fn execute(&self, sql: &'static str, params: Params<'_>) -> Result<u64, Error> {
+    pub(super) async fn execute(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<u64, Error> {
         let statement = self.prepare(sql).await?;
         self.client.execute(&statement, params).await
     }
 
     /// A statement that is put together for this once.
-    pub(super) async fn query_once(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Error> {
+    pub(super) async fn query_once(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, Error> {
         self.client.query(sql, params).await
     }
 

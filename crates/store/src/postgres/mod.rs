@@ -97,11 +97,15 @@ impl PostgresStore {
         let (tell, told) = oneshot::channel();
         let is_closing = Arc::new(AtomicBool::new(false));
         let leases = Leases::new(lease);
-        let side = Side { address, options, leases: leases.clone(), is_closing: Arc::clone(&is_closing) };
+        let side =
+            Side { address, options, leases: leases.clone(), is_closing: Arc::clone(&is_closing) };
         let thread = std::thread::Builder::new()
             .name("toolcrib-postgres".into())
             .spawn(move || side.run(commands, tell))
-            .map_err(|error| ConnectError::Failed { place: place.clone(), reason: error.to_string() })?;
+            .map_err(|error| ConnectError::Failed {
+                place: place.clone(),
+                reason: error.to_string(),
+            })?;
         let failed = || ConnectError::Failed { place, reason: "its thread ended".into() };
         let connector = told.await.unwrap_or_else(|_| Err(failed()))?;
         let inner = Inner {

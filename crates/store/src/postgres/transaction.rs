@@ -19,11 +19,13 @@ const BEGIN: &str = "BEGIN";
 /// The newest commits may be lost with the power then, never their order.
 const BEGIN_QUICK: &str = "BEGIN; SET LOCAL synchronous_commit = off";
 /// Held until the end: nobody can take over the calls of a claim while a transaction writes under it.
-const GUARD: &str = "SELECT epoch, state FROM workers WHERE epoch = ANY($1) ORDER BY epoch FOR KEY SHARE";
+const GUARD: &str =
+    "SELECT epoch, state FROM workers WHERE epoch = ANY($1) ORDER BY epoch FOR KEY SHARE";
 const NEWEST: &str = "SELECT coalesce(max(epoch), 0) FROM workers";
 const APPEND: &str = "INSERT INTO audit (chain, seq, call, text, hash)
     SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[])";
-const MARK: &str = "UPDATE chains SET turn = $2, seq = $3, head = $4 WHERE chain = $1 AND turn = $2::bigint - 1";
+const MARK: &str =
+    "UPDATE chains SET turn = $2, seq = $3, head = $4 WHERE chain = $1 AND turn = $2::bigint - 1";
 
 /// How far a transaction came.
 pub(super) enum Ended {
@@ -91,7 +93,8 @@ async fn prepare(
     let mut rest = jobs;
     while let Some(first) = rest.first() {
         let alone = first.begins_with().is_none();
-        let length = if alone { 1 } else { rest.iter().take_while(|j| j.begins_with().is_some()).count() };
+        let length =
+            if alone { 1 } else { rest.iter().take_while(|j| j.begins_with().is_some()).count() };
         let (group, later) = rest.split_at_mut(length);
         match group {
             [job] if alone => events.extend(by_itself(&tx, job, &fenced).await?),
@@ -191,7 +194,8 @@ async fn append(link: &Link, chain: &Chain, events: &[AuditEvent]) -> Result<Opt
         link.prepare(MARK).await?;
         link.execute(APPEND, &[&chain.number, seqs, calls, texts, hashes]).await?;
     }
-    let marked =
-        link.execute(MARK, &[&next.number, &next.turn, &next.seq_column(), &next.head_text()]).await?;
+    let marked = link
+        .execute(MARK, &[&next.number, &next.turn, &next.seq_column(), &next.head_text()])
+        .await?;
     Ok((marked == 1).then_some(next))
 }

@@ -146,8 +146,10 @@ impl Writer {
                     tell(self.checkpoint().await);
                 }
             }
+            if jobs.len() >= BATCH {
+                break;
+            }
             next = match queue.try_recv() {
-                _ if jobs.len() >= BATCH => None,
                 Ok(command) => Some(command),
                 Err(_) if jobs.is_empty() || jobs.len() >= self.pace.jobs => None,
                 Err(_) => timeout_at(until, queue.recv()).await.ok().flatten(),
@@ -254,7 +256,8 @@ impl Writer {
         }
         // A number that was drawn without our knowing is a chain without records: nobody sees it.
         let row = self.first(DRAW, &[], since).await?;
-        let number = row.and_then(|row| row.try_get(0).ok()).ok_or_else(|| NotDone::All(unreadable()))?;
+        let number =
+            row.and_then(|row| row.try_get(0).ok()).ok_or_else(|| NotDone::All(unreadable()))?;
         self.chain = Some(Chain::new(number));
         Ok(true)
     }
@@ -266,7 +269,8 @@ impl Writer {
             return Ok(false);
         };
         let row = self.first(READ_BACK, &[&before.number], since).await?;
-        let now = row.and_then(|row| before.read_back(&row)).ok_or_else(|| NotDone::All(unreadable()))?;
+        let now =
+            row.and_then(|row| before.read_back(&row)).ok_or_else(|| NotDone::All(unreadable()))?;
         self.is_in_doubt = false;
         let committed = now.turn > before.turn;
         self.chain = Some(now);
@@ -321,7 +325,8 @@ impl Writer {
         if since.elapsed() < patience {
             return Ok(());
         }
-        let words = format!("the database {} is out of reach: {}", self.connector.place(), words(error));
+        let words =
+            format!("the database {} is out of reach: {}", self.connector.place(), words(error));
         Err(NotDone::All(StoreError::Busy(words)))
     }
 
@@ -353,5 +358,7 @@ impl NotDone {
 }
 
 fn unreadable() -> StoreError {
-    StoreError::Failed("the database does not know this store's own chain of the audit any more".into())
+    StoreError::Failed(
+        "the database does not know this store's own chain of the audit any more".into(),
+    )
 }

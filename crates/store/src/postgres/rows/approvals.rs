@@ -57,9 +57,9 @@ impl ApprovalStore for PostgresStore {
         owner: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
-        Box::pin(async move {
-            self.all(OF_OWNER, &[&column(owner), &at_most(limit)], question).await
-        })
+        Box::pin(
+            async move { self.all(OF_OWNER, &[&column(owner), &at_most(limit)], question).await },
+        )
     }
 }
 

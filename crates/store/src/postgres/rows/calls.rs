@@ -39,8 +39,7 @@ const CALL: &str = concat!(
     ", result, outcome IS NULL AND works(epoch) FROM calls WHERE id = $1"
 );
 /// Ids are ordered by time.
-const OPEN: &str =
-    concat!("SELECT ", columns!(), " FROM calls WHERE outcome IS NULL ORDER BY id");
+const OPEN: &str = concat!("SELECT ", columns!(), " FROM calls WHERE outcome IS NULL ORDER BY id");
 
 impl CallStore for PostgresStore {
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {

@@ -13,7 +13,8 @@ const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at) VALUES 
         'process ' || $2::text || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
         'working', clock_timestamp() + $3::double precision * interval '1 second'
     ) RETURNING epoch";
-const RELEASE: &str = "UPDATE workers SET state = 'released' WHERE epoch = $1 AND state = 'working'";
+const RELEASE: &str =
+    "UPDATE workers SET state = 'released' WHERE epoch = $1 AND state = 'working'";
 const WORKER: &str = "SELECT who, works(epoch) FROM workers WHERE epoch = $1";
 
 impl PostgresStore {

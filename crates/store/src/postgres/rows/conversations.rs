@@ -52,9 +52,9 @@ impl ConversationStore for PostgresStore {
         owner: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>> {
-        Box::pin(async move {
-            self.all(LIST, &[&column(owner), &at_most(limit)], conversation).await
-        })
+        Box::pin(
+            async move { self.all(LIST, &[&column(owner), &at_most(limit)], conversation).await },
+        )
     }
 
     fn put_messages(
@@ -90,7 +90,8 @@ impl Job for Put {
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
         Box::pin(async move {
-            let Conversation { id, owner, title, agent, workspace, created_at, updated_at } = &self.0;
+            let Conversation { id, owner, title, agent, workspace, created_at, updated_at } =
+                &self.0;
             let id = id.to_string();
             let words = [owner, title, agent, workspace].map(|word| column(word));
             let [owner, title, agent, workspace] = &words;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use toolcrib_core::{
-    BoxFuture, CallEnd, CallFilter, CallHistory, CallId, CallRow, CallStatus, LastError, StoreError,
-    ToolMetrics,
+    BoxFuture, CallEnd, CallFilter, CallHistory, CallId, CallRow, CallStatus, LastError,
+    StoreError, ToolMetrics,
 };
 
 use super::super::PostgresStore;
@@ -56,8 +56,10 @@ impl CallHistory for PostgresStore {
     ) -> BoxFuture<'a, Result<Vec<CallId>, StoreError>> {
         Box::pin(async move {
             let key = (text::column(owner), text::column(prefix), at_most(limit));
-            self.all(LIKE, &[&key.0, &key.1, &key.2], |row| Ok(row.try_get::<_, &str>(0)?.parse()?))
-                .await
+            self.all(LIKE, &[&key.0, &key.1, &key.2], |row| {
+                Ok(row.try_get::<_, &str>(0)?.parse()?)
+            })
+            .await
         })
     }
 

@@ -7,8 +7,8 @@ use super::super::error::Failure;
 use super::super::job::{Done, Job, Tx};
 use super::batches::batch;
 use super::calls::{call_row, columns};
-use super::settle::Settle;
 use super::column;
+use super::settle::Settle;
 
 /// Those that are gone and left something. Whoever writes under one of these claims right now lives, and is left alone; so is what another
 /// deals with right now.

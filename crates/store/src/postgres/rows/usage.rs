@@ -12,14 +12,21 @@ use super::super::text::column;
 use super::{number, read, text, write};
 use crate::writer::Survives;
 
-const ADD: &str = "INSERT INTO usage (owner, run, at, by_model, by_agent, input, output, cache_read,
+const ADD: &str =
+    "INSERT INTO usage (owner, run, at, by_model, by_agent, input, output, cache_read,
         cache_write, reasoning, cost_micros, body)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 const LAST: &str = "SELECT body FROM usage WHERE run = $1 ORDER BY place DESC LIMIT 1";
 /// What is too large for a number stays the largest.
 macro_rules! total {
     ($of:literal) => {
-        concat!("(CASE WHEN count(", $of, ") > 0 THEN least(sum(", $of, "), 9223372036854775807) END)::bigint")
+        concat!(
+            "(CASE WHEN count(",
+            $of,
+            ") > 0 THEN least(sum(",
+            $of,
+            "), 9223372036854775807) END)::bigint"
+        )
     };
 }
 macro_rules! answers {
@@ -30,8 +37,17 @@ macro_rules! answers {
             ", count(*), count(*) FILTER (WHERE input IS NULL OR output IS NULL),
                 count(*) FILTER (WHERE cost_micros IS NULL),
                 ",
-            total!("input"), ", ", total!("output"), ", ", total!("cache_read"), ", ",
-            total!("cache_write"), ", ", total!("reasoning"), ", ", total!("cost_micros"),
+            total!("input"),
+            ", ",
+            total!("output"),
+            ", ",
+            total!("cache_read"),
+            ", ",
+            total!("cache_write"),
+            ", ",
+            total!("reasoning"),
+            ", ",
+            total!("cost_micros"),
             " FROM usage WHERE owner = $1 AND at >= $2 GROUP BY 1"
         )
     };

@@ -9,17 +9,22 @@ use toolcrib_testkit::postgres::Server;
 use super::{FAST, open};
 
 async fn refused(url: &str) -> ConnectError {
-    match PostgresStore::connect(url, StoreOptions::default()).await {
-        Ok(_) => panic!("{url} was opened"),
-        Err(error) => error,
-    }
+    PostgresStore::connect(url, StoreOptions::default()).await.err().unwrap()
 }
 
 /// A certificate for `localhost` that is its own authority, where the server finds it.
 fn make_certificate(server: &Server) {
     let folder = server.folder();
     let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+        ])
         .args(["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"])
         .args(["-addext", "basicConstraints=critical,CA:FALSE"])
         .arg("-keyout")
@@ -31,7 +36,8 @@ fn make_certificate(server: &Server) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     use std::os::unix::fs::MetadataExt as _;
     let owner = std::fs::metadata(folder).unwrap();
-    std::os::unix::fs::chown(folder.join("server.key"), Some(owner.uid()), Some(owner.gid())).unwrap();
+    std::os::unix::fs::chown(folder.join("server.key"), Some(owner.uid()), Some(owner.gid()))
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,7 +70,8 @@ async fn what_is_not_ours_is_left_alone(server: &Server) {
     server.sql("theirs", "CREATE TABLE facts (x int)");
     let error = refused(&url).await;
     assert!(matches!(&error, ConnectError::OtherApplication { place } if place.contains("theirs")));
-    let tables = "SELECT string_agg(relname, ',') FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    let tables =
+        "SELECT string_agg(relname, ',') FROM pg_class WHERE relnamespace = 'public'::regnamespace";
     assert_eq!(server.sql("theirs", tables), "facts");
     // A schema of our own beside theirs.
     server.sql("theirs", "CREATE SCHEMA crib");
@@ -92,7 +99,10 @@ async fn another_encoding_is_refused(server: &Server) {
 
 async fn a_password_is_checked_and_never_said(server: &Server, port: u16) {
     let _ = server.database("secret");
-    server.sql("secret", "CREATE ROLE ann LOGIN PASSWORD 'r1ght-w0rd'; GRANT ALL ON SCHEMA public TO ann");
+    server.sql(
+        "secret",
+        "CREATE ROLE ann LOGIN PASSWORD 'r1ght-w0rd'; GRANT ALL ON SCHEMA public TO ann",
+    );
     let url = |password: &str| format!("postgres://ann:{password}@127.0.0.1:{port}/secret");
     let store = open(&url("r1ght-w0rd")).await;
     store.put_fact("a", "b").await.unwrap();
@@ -100,10 +110,16 @@ async fn a_password_is_checked_and_never_said(server: &Server, port: u16) {
     let said = format!("{error} {error:?}");
     assert!(said.contains("password authentication failed"), "{said}");
     let closed = url("r1ght-w0rd").replace(&port.to_string(), "1");
-    for said in [said, format!("{:?}", refused(&closed).await), format!("{}", refused(&closed).await)] {
+    for said in
+        [said, format!("{:?}", refused(&closed).await), format!("{}", refused(&closed).await)]
+    {
         assert!(!said.contains("w0rd"), "{said}");
     }
-    assert!(!server.sql("secret", "SELECT string_agg(query, ' ') FROM pg_stat_activity").contains("w0rd"));
+    assert!(
+        !server
+            .sql("secret", "SELECT string_agg(query, ' ') FROM pg_stat_activity")
+            .contains("w0rd")
+    );
 }
 
 async fn what_is_encrypted_is_checked(server: &Server, port: u16) {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use toolcrib_core::{
-    ApprovalStore as _, CallStore as _, Decision, DecisionRecord, Effect, FactStore as _, Settlement,
+    ApprovalStore as _, CallStore as _, Decision, DecisionRecord, Effect, FactStore as _,
+    Settlement,
 };
 use toolcrib_store::PostgresStore;
 use toolcrib_testkit::conformance::{intent, question, settlement};
@@ -37,6 +38,9 @@ async fn what_was_answered_is_there_once() {
     assert!(cuts >= 10, "{cuts} cuts");
     check(&server, &store, &ended).await;
 
+    a_commit_that_was_done_is_not_done_again(&server).await;
+    a_commit_that_came_to_nothing_is_done_again(&server).await;
+
     // The server itself crashes and comes back, under load.
     let work = tokio::spawn(work_again(Arc::clone(&store)));
     for _ in 0..2 {
@@ -46,6 +50,54 @@ async fn what_was_answered_is_there_once() {
     assert_eq!(store.fact("before").await.unwrap().as_deref(), Some("the crash"));
     let all = [ended, more].concat();
     check(&server, &store, &all).await;
+}
+
+/// A decision whose connection is cut while its commit waits: for `event`, which `begin` brings about and `end` ends.
+async fn cut_a_commit(server: &Server, name: &str, event: &str, begin: &[&str], end: &[&str]) {
+    let store = open(&server.database(name)).await;
+    let asked = question();
+    let id = asked.request.id;
+    store.ask(asked).await.unwrap();
+    begin.iter().for_each(|sql| drop(server.sql(name, sql)));
+    let record =
+        DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 3 };
+    let deciding = store.decide(id, record.clone());
+    let cut = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE application_name = 'toolcrib' AND wait_event = '{event}' AND query = 'COMMIT'"
+    );
+    while server.sql(name, &cut) == "0" {}
+    end.iter().for_each(|sql| drop(server.sql(name, sql)));
+    assert_eq!(deciding.await, Ok(Ok(())), "{name}");
+    assert_eq!(store.get(id).await.unwrap().unwrap().1, Some(record));
+    let decided = "SELECT count(*) FROM audit WHERE text LIKE '%\"kind\":\"decided%'";
+    assert_eq!(server.sql(name, decided), "1");
+    assert_eq!(verified(&store).await, 2);
+}
+
+/// The server has committed, and waits for a standby that there is not, when the connection goes.
+async fn a_commit_that_was_done_is_not_done_again(server: &Server) {
+    let begin =
+        ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"];
+    let end = ["ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"];
+    cut_a_commit(server, "done", "SyncRep", &begin, &end).await;
+}
+
+/// The server is still busy with what it does before a commit when the connection goes.
+async fn a_commit_that_came_to_nothing_is_done_again(server: &Server) {
+    let begin = [
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'",
+        "CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON approvals DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION slow()",
+    ];
+    // A second try waits in it too, until it is told that it is over.
+    let end = [
+        "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN RETURN NULL; END'",
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'",
+    ];
+    cut_a_commit(server, "nothing", "PgSleep", &begin, &end).await;
 }
 
 async fn work_again(store: Arc<PostgresStore>) -> Vec<Settlement> {
@@ -83,7 +135,8 @@ async fn decide(store: &PostgresStore) {
     let asked = question();
     let id = asked.request.id;
     store.ask(asked).await.unwrap();
-    let record = DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 3 };
+    let record =
+        DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 3 };
     assert_eq!(store.decide(id, record).await, Ok(Ok(())));
 }
 
@@ -95,7 +148,9 @@ async fn check(server: &Server, store: &PostgresStore, ended: &[Settlement]) {
     }
     assert_eq!(server.sql("cut", "SELECT count(*) FROM calls"), ended.len().to_string());
     let kind = |kind: &str| {
-        let sql = format!("SELECT count(*), count(DISTINCT coalesce(call, '')) FROM audit WHERE text LIKE '%\"kind\":\"{kind}\"%'");
+        let sql = format!(
+            "SELECT count(*), count(DISTINCT coalesce(call, '')) FROM audit WHERE text LIKE '%\"kind\":\"{kind}\"%'"
+        );
         server.sql("cut", &sql)
     };
     assert_eq!(kind("settled"), format!("{0}|{0}", ended.len()), "one record of each end");

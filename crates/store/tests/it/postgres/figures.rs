@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolcrib_core::{AuditCheckpoint, AuditSigner, AuditStore as _, CallStore as _, Effect, canonical};
+use toolcrib_core::{
+    AuditCheckpoint, AuditSigner, AuditStore as _, CallStore as _, Effect, canonical,
+};
 use toolcrib_store::{PostgresStore, StoreOptions};
 use toolcrib_testkit::conformance::{intent, settlement};
 use toolcrib_testkit::postgres::Server;

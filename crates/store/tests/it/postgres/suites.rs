@@ -1,5 +1,7 @@
 //! What every store does.
 
+use toolcrib_core::FactStore as _;
+use toolcrib_store::PostgresStore;
 use toolcrib_testkit::conformance::{self, Stores};
 use toolcrib_testkit::postgres::Server;
 
@@ -21,6 +23,7 @@ fn as_every_store() {
         conformance::switches(&*store).await;
         conformance::calls(store.clone(), other.clone()).await;
         assert!(verified(&store).await > 500);
+        each_of_many_is_answered(&store, &server).await;
         let alone = open(&server.database("alone")).await;
         conformance::history(&*alone, &*alone).await;
         let alone = open(&server.database("used")).await;
@@ -32,11 +35,26 @@ fn as_every_store() {
     }
 }
 
+/// More than fit in one transaction, with one among them that the database refuses: it takes nobody with it.
+async fn each_of_many_is_answered(store: &PostgresStore, server: &Server) {
+    server.sql("shared", "ALTER TABLE facts ADD CHECK (value <> 'refused')");
+    let value = |n: usize| if n == 300 { "refused" } else { "fine" };
+    let names: Vec<String> = (0..700).map(|n| format!("many {n}")).collect();
+    let queued: Vec<_> =
+        names.iter().enumerate().map(|(n, name)| store.put_fact(name, value(n))).collect();
+    for (n, written) in queued.into_iter().enumerate() {
+        let answer = written.await;
+        assert_eq!(answer.is_err(), n == 300, "{n}: {answer:?}");
+    }
+    assert_eq!(server.sql("shared", "SELECT count(*) FROM facts WHERE name LIKE 'many %'"), "699");
+}
+
 /// Any sequence answers as the model, on a runtime that has neither timers nor sockets.
 fn sequence(server: &Server, seed: u64) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let bytes: Vec<u8> = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as u8
     })
     .take(800)
