@@ -8,11 +8,11 @@ use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::workspace::Roots;
-use toolcrib_app::{Settings, Stores, ToolFolder, Toolcrib};
+use toolcrib_app::{Builder, Settings, Stores, ToolFolder, Toolcrib};
 
 use crate::cli::{Brain, World};
 use crate::config::{self, Config, Env, OnAsk};
-use crate::output::Failure;
+use crate::output::{self, Failure};
 use crate::session::{self, Setup};
 use crate::terminal::{Console, TerminalApprover};
 
@@ -37,39 +37,62 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
 
 /// Builds what calls run on.
 pub(crate) async fn build(world: &World) -> Result<Toolcrib, Failure> {
-    with_roots(world, roots(&named_roots(world))?).await
+    let config = config::load(&Env::of_process())?;
+    let world = World { root: roots(&named_roots(world))?, workspace: None, ..world.clone() };
+    let approver = Arc::new(TerminalApprover::default());
+    let builder = Toolcrib::builder(settings(&world, &config)?).approver(approver);
+    Ok(builder.stores(stores()?).build().await?)
 }
 
 /// Builds what is only looked at, with what is stored of it: the tools of agents too, in any current folder.
 pub(crate) async fn with_stores(world: &World) -> Result<Toolcrib, Failure> {
-    let named = named_roots(world);
-    let root = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
     let config = config::load(&Env::of_process())?;
-    let world = World { root, workspace: None, ..world.clone() };
-    let builder = Toolcrib::builder(settings(&world, &config)?).for_agents();
+    let builder = Toolcrib::builder(settings(&somewhere(world), &config)?).for_agents();
     Ok(builder.stores(stores()?).build().await?)
 }
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
-    Stores::open(Some(&state_folder()?.join("toolcrib.db")))
-        .map_err(|error| Failure::configuration(error.to_string()))
+    Stores::open(Some(&database()?)).map_err(|error| Failure::configuration(error.to_string()))
 }
 
-/// Builds what is only looked at. No call can run on it, so every current folder will do.
-pub(crate) async fn look(world: &World) -> Result<Toolcrib, Failure> {
-    let named = named_roots(world);
-    let roots = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
-    with_roots(world, roots).await
+fn database() -> Result<PathBuf, Failure> {
+    Ok(state_folder()?.join("toolcrib.db"))
+}
+
+/// Builds what is only looked at, with the switches that are stored. No call can run on it, so every current folder will do, and a database
+/// that there is not, or that cannot be used, hinders nobody.
+pub(crate) async fn look(world: &World, json: bool) -> Result<Toolcrib, Failure> {
+    Ok(seen(world, json)?.build().await?)
 }
 
 /// The same with the tools of the agent loop, as agents see them.
-pub(crate) async fn look_as_agent(world: &World) -> Result<Toolcrib, Failure> {
+pub(crate) async fn look_as_agent(world: &World, json: bool) -> Result<Toolcrib, Failure> {
+    Ok(seen(world, json)?.for_agents().build().await?)
+}
+
+fn seen(world: &World, json: bool) -> Result<Builder, Failure> {
+    let config = config::load(&Env::of_process())?;
+    let builder = Toolcrib::builder(settings(&somewhere(world), &config)?);
+    let database = database()?;
+    if !database.exists() {
+        return Ok(builder);
+    }
+    match Stores::open(Some(&database)) {
+        Ok(stores) => Ok(builder.stores(stores)),
+        Err(error) => {
+            let what = "the switches of tools cannot be read, so none of them is shown";
+            output::remark(&format!("{what}: {error}"), json);
+            Ok(builder)
+        }
+    }
+}
+
+/// The same world, in the current folder if it names none.
+fn somewhere(world: &World) -> World {
     let named = named_roots(world);
     let root = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
-    let config = config::load(&Env::of_process())?;
-    let world = World { root, workspace: None, ..world.clone() };
-    Ok(Toolcrib::builder(settings(&world, &config)?).for_agents().build().await?)
+    World { root, workspace: None, ..world.clone() }
 }
 
 /// The folders that were named, the workspace first.
@@ -111,14 +134,6 @@ pub(crate) fn use_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
         Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
         Some(OnAsk::Deny) | None => {}
     }
-}
-
-async fn with_roots(world: &World, roots: Vec<PathBuf>) -> Result<Toolcrib, Failure> {
-    let config = config::load(&Env::of_process())?;
-    let world = World { root: roots, workspace: None, ..world.clone() };
-    let approver = Arc::new(TerminalApprover::default());
-    let builder = Toolcrib::builder(settings(&world, &config)?).approver(approver);
-    Ok(builder.stores(stores()?).build().await?)
 }
 
 /// The settings that these words and the configuration come to. The roots are taken as they are.

@@ -113,6 +113,11 @@ pub struct AuditEvent {
     /// SHA-256 of the outcome as it is kept.
     pub output_hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// SHA-256 of the row that the record is about, all of it, as it is kept: of a call that ended its [`CallRecord`] as `serde_json` writes
+    /// it, of a question, a decision, a grant and a switch the canonical JSON. `None` in records of versions before it, and where no row is
+    /// left. A member that is added to one of these types must be left out where it is empty, or older records match nothing any more.
+    pub body_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     /// What was decided, or what a switch was set to.
     pub decision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,6 +156,7 @@ impl AuditEvent {
             attempts: None,
             run_nanos: None,
             output_hash: None,
+            body_hash: None,
             decision: None,
             by: None,
             reasons: Vec::new(),
@@ -207,6 +213,8 @@ impl AuditEvent {
             attempts: Some(end.attempts),
             run_nanos: Some(end.run_nanos),
             output_hash: end.output_hash.clone(),
+            // On the path of every call: its members have one order, so that nothing needs sorting.
+            body_hash: serde_json::to_string(record).ok().map(|text| canonical::sha256_text(&text)),
             epoch: Some(record.epoch),
             ..Self::of_call(AuditKind::Settled, end.ended_at, &record.facts)
         }
@@ -232,7 +240,10 @@ impl AuditEvent {
     /// A person is asked.
     #[must_use]
     pub fn asked(request: &ApprovalRequest) -> Self {
-        Self::of_question(AuditKind::Asked, request.requested_at, request)
+        Self {
+            body_hash: body_hash(request),
+            ..Self::of_question(AuditKind::Asked, request.requested_at, request)
+        }
     }
 
     /// A person decided: first, or after somebody else.
@@ -247,6 +258,7 @@ impl AuditEvent {
             decision: Some(decision_word(&record.decision).to_owned()),
             by: Some(record.decided_by.clone()),
             args_hash: Some(args_hash),
+            body_hash: body_hash(record),
             reasons: Vec::new(),
             ..Self::of_question(kind, record.decided_at, request)
         }
@@ -274,6 +286,7 @@ impl AuditEvent {
     pub fn granted(grant: &Grant) -> Self {
         Self {
             by: Some(grant.created_by.clone()),
+            body_hash: body_hash(grant),
             ..Self::of_grant(AuditKind::Granted, grant.created_at, grant)
         }
     }
@@ -297,6 +310,7 @@ impl AuditEvent {
             operation: Some(switch.name.clone()),
             decision: Some(decision.to_owned()),
             by: Some(switch.by.clone()),
+            body_hash: enabled.and_then(|_| body_hash(switch)),
             ..Self::new(AuditKind::Switched, switch.at, Arc::new(context))
         }
     }
@@ -316,6 +330,10 @@ impl AuditEvent {
         }
         canonical::to_string(&value)
     }
+}
+
+fn body_hash(row: &impl Serialize) -> Option<String> {
+    serde_json::to_value(row).ok().as_ref().map(canonical::sha256)
 }
 
 /// The wire word of a decision.
@@ -404,4 +422,66 @@ pub trait AuditSigner: Send + Sync {
 
     /// The signature of these bytes, as hexadecimal digits.
     fn sign(&self, bytes: &[u8]) -> String;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::ToolName;
+    use crate::store::CallEnd;
+
+    fn record() -> CallRecord {
+        let facts = CallFacts {
+            call: "call_00000000000000000000000000000001".parse().unwrap(),
+            run: None,
+            origin: Origin::Cli,
+            context: Arc::new(Context { owner: "ann".into(), ..Context::default() }),
+            tool: Some(ToolName::local("read_file").unwrap()),
+            asked: None,
+            operation: Some("read_file".into()),
+            definition_hash: Some("d".into()),
+            risk: Some(Risk::Safe),
+            effect: Some(Effect::Read),
+            args: Some(r#"{"path":"a"}"#.into()),
+            args_hash: Some("a".into()),
+            approval: None,
+            approved_by: None,
+            received_at: 1,
+        };
+        let end = CallEnd {
+            outcome: OutcomeKind::Failed,
+            error_type: Some(ErrorType::Timeout),
+            message: Some("late".into()),
+            attempts: 2,
+            run_nanos: 3,
+            ended_at: 4,
+            output_hash: Some("o".into()),
+        };
+        CallRecord { facts, started_at: Some(2), epoch: 5, end }
+    }
+
+    /// If this fails, the calls of every database that is out there look tampered with.
+    #[test]
+    fn the_hash_of_a_call_stays_what_it_is() {
+        let hash = AuditEvent::settled(&record()).body_hash.unwrap();
+        assert_eq!(hash, "4e2e6a79bf63be79b1e45daa274a36290c8c5dae82b3926ef9f7a71b805df9ae");
+    }
+
+    #[test]
+    fn whatever_changes_in_a_call_changes_its_hash() {
+        let untouched = AuditEvent::settled(&record()).body_hash;
+        let check = |change: fn(&mut CallRecord)| {
+            let mut changed = record();
+            change(&mut changed);
+            assert_ne!(AuditEvent::settled(&changed).body_hash, untouched, "{changed:?}");
+        };
+        check(|call| call.facts.args = Some(r#"{"path":"b"}"#.into()));
+        check(|call| call.facts.args = None);
+        check(|call| call.facts.asked = Some(String::new()));
+        check(|call| call.facts.received_at = 0);
+        check(|call| call.started_at = None);
+        check(|call| call.end.message = None);
+        check(|call| call.end.attempts = 1);
+        check(|call| Arc::make_mut(&mut call.facts.context).topic = "x".into());
+    }
 }

@@ -108,7 +108,20 @@ fn scope(
     let slots =
         (calls > 1).then(|| Arc::new(Semaphore::new(engine.settings.batch_concurrency.max(1))));
     let seen = engine.registry.seen(&view);
+    let context = without_secrets(engine, context);
     Arc::new(Scope { engine: Arc::clone(engine), origin, context, view, seen, run, slots, watch })
+}
+
+/// What a conversation is about is the person's own words, and stands in every record.
+fn without_secrets(
+    engine: &Inner,
+    context: Arc<toolcrib_core::Context>,
+) -> Arc<toolcrib_core::Context> {
+    if engine.secrets.is_empty() || context.topic.is_empty() {
+        return context;
+    }
+    let topic = engine.secrets.mask(context.topic.clone());
+    Arc::new(toolcrib_core::Context { topic, ..toolcrib_core::Context::clone(&context) })
 }
 
 /// Stages 9 to 14 of a call that came through the first nine, or stage 14 of one that did not.
@@ -132,6 +145,8 @@ async fn go_on(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
             flight.answered = true;
             let call = Call { id: flight.call, name: flight.asked.clone(), args: resumed.args() };
             let scope = Arc::clone(&flight.scope);
+            // It keeps its place: nobody else goes on with the same decision meanwhile.
+            let _place = flight.place.take();
             drop(flight);
             Box::pin(enter_again(scope, call, resumed)).await
         }

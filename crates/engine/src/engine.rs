@@ -72,8 +72,12 @@ impl Inner {
         let _one_at_a_time = self.claiming.lock().await;
         if self.epoch() == 0 {
             let epoch = self.calls.claim().await?;
-            if self.calls.keeps_evidence() {
-                self.calls.recover(epoch, self.clock.now_ms(), false).await?;
+            if self.calls.keeps_evidence()
+                && let Err(error) = self.calls.recover(epoch, self.clock.now_ms(), false).await
+            {
+                // Claimed again by the next call; this one must not stay behind.
+                let _ = self.calls.release(epoch).await;
+                return Err(error);
             }
             self.epoch.store(epoch, Ordering::Release);
         }
@@ -82,6 +86,11 @@ impl Inner {
 
     pub(crate) fn decisions(&self) -> Decisions<'_> {
         Decisions { approvals: &*self.approvals, grants: &*self.grants, clock: &*self.clock }
+    }
+
+    /// Somebody took the claim over, because its lease was not renewed in time: the next call begins anew.
+    pub(crate) fn lost_claim(&self, epoch: u64) {
+        let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// The preset that calls of this agent are judged by.

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallEnd, CallFacts, CallId,
+    Answer, ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallEnd, CallFacts, CallId,
     CallRecord, CancellationToken, Context, ErrorType, Event, EventKind, ModelResult, Origin,
     Outcome, OutcomeKind, RawArgs, Report, Settlement, Stage, StageRecord, StageVerdict, ToolError,
     ToolOutput, ViewRequest, canonical,
@@ -23,6 +23,10 @@ use crate::run::Run;
 use crate::stage::approve::{self, Resumed};
 use crate::stage::shape;
 use crate::view::Seen;
+use crate::waiting::Place;
+
+/// Characters of a name that was asked for and is no tool's (a canonical name has at most 64).
+const NAME_CHARS: usize = 100;
 
 /// What the calls of one batch share.
 pub(crate) struct Scope {
@@ -72,6 +76,8 @@ pub(crate) enum Stop {
     Fail(ToolError),
     Suspend(Box<ApprovalRequest>),
     Again(Box<Resumed>),
+    /// Another process goes on with it, or has: this is what is known of it.
+    Known(Box<Answer>),
 }
 
 impl From<ToolError> for Stop {
@@ -105,6 +111,10 @@ pub(crate) struct InFlight {
     pub(crate) approved_by: Option<String>,
     /// The question that was decided about it.
     pub(crate) approval: Option<ApprovalId>,
+    /// Its place among those that were decided about and go on, until it has its answer.
+    pub(crate) place: Option<Place>,
+    /// Number under which its start was recorded.
+    pub(crate) epoch: Option<u64>,
     /// The question that is open while a person is waited for.
     pub(crate) question: Option<ApprovalId>,
     /// A place in the queues for the concurrency keys, taken in the order of the batch.
@@ -149,6 +159,8 @@ impl InFlight {
             reservation: None,
             approved_by: None,
             approval: None,
+            place: None,
+            epoch: None,
             question: None,
             queued: None,
             held: None,
@@ -217,6 +229,10 @@ impl InFlight {
             Err(Stop::Suspend(request)) => {
                 let note = Cow::Owned(format!("waits for {}", request.id));
                 (StageVerdict::Suspended, note, Err(Stop::Suspend(request)))
+            }
+            Err(known @ Stop::Known(_)) => {
+                let note = Cow::Borrowed("another process goes on with it");
+                (StageVerdict::Stopped, note, Err(known))
             }
             Err(again @ Stop::Again(_)) => {
                 (StageVerdict::Changed, Cow::Borrowed("arguments edited"), Err(again))
@@ -299,7 +315,7 @@ impl InFlight {
             origin: self.scope.origin,
             context: Arc::clone(&self.scope.context),
             tool: tool.map(|tool| tool.spec().name.clone()),
-            asked: self.alias().map(str::to_owned),
+            asked: self.alias().map(|name| self.kept_name(name)),
             operation: tool.filter(|_| evidence).map(|_| self.operation().to_owned()),
             definition_hash: tool.filter(|_| evidence).map(|t| t.definition_hash().to_owned()),
             risk: assessed.map(|a| a.risk),
@@ -310,6 +326,11 @@ impl InFlight {
             approved_by: self.approved_by.clone(),
             received_at: self.received_at,
         }
+    }
+
+    /// A name that a model may have made up, as it is kept: without secrets, and not longer than names are.
+    fn kept_name(&self, name: &str) -> String {
+        self.engine().secrets.mask(name.chars().take(NAME_CHARS).collect())
     }
 
     /// Arguments as they are kept, without secrets, and the hash of what they really were.
@@ -340,7 +361,8 @@ impl InFlight {
             ended_at: self.engine().clock.now_ms(),
             output_hash: None,
         };
-        let (started_at, epoch) = (self.started_at, self.engine().epoch());
+        let epoch = self.epoch.unwrap_or_else(|| self.engine().epoch());
+        let started_at = self.started_at;
         CallRecord { facts: self.facts(), started_at, epoch, end }
     }
 
@@ -369,7 +391,7 @@ impl InFlight {
         };
         Outcome {
             call: self.call,
-            asked: self.asked.clone(),
+            asked: self.engine().secrets.mask(self.asked.clone()),
             tool: self.tool.as_ref().map(|tool| tool.spec().name.clone()),
             kind,
             result,
@@ -413,11 +435,16 @@ impl Drop for InFlight {
         }
         let question = self.question.take();
         let mut settle = Box::pin(async move {
-            if let Some(id) = question {
+            let closing = question.map(|id| {
                 let closed = approve::denied_by("stopped", engine.clock.now_ms());
-                let _ = engine.approvals.decide(id, closed).await;
+                engine.approvals.decide(id, closed)
+            });
+            // Both are queued before either is waited for: there may be no runtime to wait on.
+            let settling = engine.calls.settle(settlement);
+            if let Some(closing) = closing {
+                let _ = closing.await;
             }
-            let _ = engine.calls.settle(settlement).await;
+            let _ = settling.await;
         });
         // Most stores are done at once; the others need a runtime, which is there as long as calls are.
         if settle.as_mut().now_or_never().is_none()

@@ -22,6 +22,9 @@ use crate::wal;
 use crate::workers::Workers;
 use crate::writer::{Job, Settings, Survives, Writer};
 
+/// How long a read waits for what its own process has queued: longer than a slow disk takes for a commit, and shorter than people wait.
+const CATCH_UP: Duration = Duration::from_secs(1);
+
 /// Conversations, runs, questions, grants and facts in one SQLite file. Clones are handles of the same store; when the last one goes,
 /// what is queued is written and the file is closed.
 ///
@@ -219,6 +222,24 @@ impl SqliteStore {
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
+    /// Queues work for a transaction, and `undone` for the case that its commit fails or that nobody waits for it any more; that is done on the
+    /// thread that writes, before its next job.
+    pub(crate) fn write_or<T: Send + 'static>(
+        &self,
+        survives: Survives,
+        work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+        undone: impl FnOnce() + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        let (tell, told) = oneshot::channel();
+        self.inner.writer.send(Job::new(survives, work, move |result| {
+            let has_failed = result.is_err();
+            if tell.send(result).is_err() || has_failed {
+                undone();
+            }
+        }));
+        Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
+    }
+
     /// Queues work whose error is kept for the next [`flush`](Self::flushed) of the run.
     pub(crate) fn queue(
         &self,
@@ -259,14 +280,30 @@ impl SqliteStore {
             return self.write(Survives::Kill, work);
         };
         let is_behind = self.inner.beside.load(Ordering::Acquire) > 0;
-        let caught_up = is_behind.then(|| self.write(Survives::Kill, |_| Ok(())));
+        let caught_up = is_behind.then(|| self.caught_up());
         Box::pin(async move {
-            if let Some(caught_up) = caught_up {
-                caught_up.await?;
-            }
-            let read = tokio::task::spawn_blocking(move || readers.read(work));
+            let read = tokio::task::spawn_blocking(move || {
+                if let Some(caught_up) = caught_up {
+                    // On a disk that is full or locked nothing new is written, and reads go on (reliability D1).
+                    let _ = caught_up.recv_timeout(CATCH_UP);
+                }
+                readers.read(work)
+            });
             read.await.map_err(|_| stopped())?.map_err(StoreError::from)
         })
+    }
+
+    /// Tells when everything that is queued now is committed, or was refused.
+    fn caught_up(&self) -> mpsc::Receiver<()> {
+        let (tell, told) = mpsc::channel();
+        self.inner.writer.send(Job::new(
+            Survives::Kill,
+            |_| Ok(()),
+            move |_| {
+                let _ = tell.send(());
+            },
+        ));
+        told
     }
 
     /// Writes and waits for the commit, on a thread that may block.

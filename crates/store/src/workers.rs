@@ -8,11 +8,16 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use toolcrib_core::StoreError;
 
 use crate::error::io_failed;
 use crate::reserve::beside;
+
+/// How often a lock file is made anew that somebody removes at the same moment.
+const TRIES: usize = 100;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The claims of this handle, and how to ask after those of others.
 #[derive(Default)]
@@ -100,11 +105,44 @@ fn lock(folder: &Path, epoch: u64) -> io::Result<File> {
         options.mode(0o600);
     }
     folders.create(folder)?;
-    let mut file = options.open(folder.join(epoch.to_string()))?;
-    // Nobody else can have this number; only a file system without locks says no.
-    file.try_lock().map_err(io::Error::from)?;
-    writeln!(file, "{}", std::process::id())?;
-    Ok(file)
+    let path = folder.join(epoch.to_string());
+    for _ in 0..TRIES {
+        let mut file = options.open(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            // Nobody else can have this number, but somebody may ask for its holder, or remove it, at this moment.
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+        // A number that was never committed may just be swept away after whoever had it: then this is the file of nobody.
+        if is_at(&file, &path)? {
+            writeln!(file, "{}", std::process::id())?;
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other("others lock or remove it again and again"))
+}
+
+/// Whether a path still leads to an open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let mine = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (mine.dev(), mine.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether a path still leads to an open file: a file that is open keeps its name here.
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
 }
 
 #[cfg(test)]
@@ -131,6 +169,49 @@ mod tests {
         assert_eq!(two.files(), [2]);
         two.forget(2);
         assert!(two.files().is_empty());
+    }
+
+    #[test]
+    fn a_claim_locked_a_file_that_was_being_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("store.db");
+        let (one, two) = (Workers::of(&database), Workers::of(&database));
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let relaxed = std::sync::atomic::Ordering::Relaxed;
+        let path = folder.path().join("store.db.workers/1");
+        std::thread::scope(|scope| {
+            // Removes the file under its lock, as whoever lets go of a number does.
+            scope.spawn(|| {
+                while !stop.load(relaxed) {
+                    let Ok(file) = File::open(&path) else { continue };
+                    if file.try_lock().is_ok() && is_at(&file, &path).unwrap_or(false) {
+                        two.forget(1);
+                    }
+                }
+            });
+            for _ in 0..2_000 {
+                one.hold(1).unwrap();
+                let held = one.held();
+                let is_there = is_at(held[&1].as_ref().unwrap(), &path);
+                if !is_there.unwrap_or(false) {
+                    stop.store(true, relaxed);
+                    panic!("the file that is locked is not the one that others ask");
+                }
+                // Without removing it, as when the process dies.
+                drop(held);
+                drop(one.held().remove(&1));
+            }
+            stop.store(true, relaxed);
+        });
+        // The same without luck: the file goes between its opening and its lock.
+        std::fs::create_dir_all(folder.path().join("store.db.workers")).unwrap();
+        let path = folder.path().join("store.db.workers/2");
+        let file = File::create(&path).unwrap();
+        assert!(is_at(&file, &path).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        assert!(!is_at(&file, &path).unwrap());
+        let other = File::create(&path).unwrap();
+        assert!(!is_at(&file, &path).unwrap() && is_at(&other, &path).unwrap());
     }
 
     #[test]

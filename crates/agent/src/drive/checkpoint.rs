@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{Context, RunId, RunStatus, RunUsage, StoredMessage, StoredRun};
+use toolcrib_core::{
+    Context, RunId, RunStatus, RunUsage, StoreError, StoredMessage, StoredRun,
+};
 use toolcrib_providers::chat::Message;
 
 use super::Work;
@@ -92,6 +94,25 @@ impl Work<'_> {
         };
         let messages = self.changed(machine, now);
         self.driver.store.checkpoint(run, messages);
+    }
+
+    /// Waits until the run is stored as it was at the last checkpoint, with this status.
+    pub(super) async fn kept(
+        &mut self,
+        machine: &Machine,
+        status: RunStatus,
+    ) -> Result<(), StoreError> {
+        let run = machine.state().run;
+        match self.driver.store.flush(run).await {
+            Ok(()) => Ok(()),
+            Err(fenced @ StoreError::Fenced { .. }) => Err(fenced),
+            Err(_) => {
+                // What a failed checkpoint held is missing under every later one: all of it is written again.
+                self.saved = 0;
+                self.checkpoint(machine, status);
+                self.driver.store.flush(run).await
+            }
+        }
     }
 
     /// Messages that are new, and the one whose calls have been answered since.

@@ -128,7 +128,8 @@ pub enum DriveError {
     /// The run could not be opened.
     #[error("{}", .0.message)]
     Run(ToolError),
-    /// A run that waits could not be stored, so nobody could go on with it.
+    /// The run could not be stored, or somebody else has taken it: nothing more of it runs here, and whoever takes it up goes on from what is
+    /// stored.
     #[error("the run could not be stored: {0}")]
     Store(StoreError),
 }
@@ -162,14 +163,14 @@ impl Driver {
         machine.begun(self.clock.now_ms());
         let mut work = Work::new(self, job, control, machine);
         work.checkpoint(machine, RunStatus::Running);
-        let driven = work.steps(machine).await;
+        let driven = work.steps(machine).await.map_err(DriveError::Store)?;
         let status = match driven {
             Driven::Ended(_) => RunStatus::Ended,
             Driven::Paused(_) => RunStatus::Paused,
         };
         work.checkpoint(machine, status);
         drop(open);
-        let stored = self.store.flush(id).await;
+        let stored = work.kept(machine, status).await;
         match (&driven, stored) {
             (Driven::Paused(_), Err(error)) => return Err(DriveError::Store(error)),
             // What was done is done, and its answer is there: it is not thrown away because it cannot be kept.
@@ -222,6 +223,8 @@ struct Work<'a> {
     sent: sent::Cache,
     /// Whether the calls that come next may have been sent before, by a process that has died.
     again: bool,
+    /// Why the run cannot be stored any more, so that it must not go on.
+    lost: Option<StoreError>,
 }
 
 impl<'a> Work<'a> {
@@ -240,10 +243,11 @@ impl<'a> Work<'a> {
             no_summary_before: 0,
             sent: sent::Cache::default(),
             again: job.resumed,
+            lost: None,
         }
     }
 
-    async fn steps(&mut self, machine: &mut Machine) -> Driven {
+    async fn steps(&mut self, machine: &mut Machine) -> Result<Driven, StoreError> {
         loop {
             self.read_inbox(machine);
             if self.control.is_stopped() {
@@ -259,10 +263,13 @@ impl<'a> Work<'a> {
                 Next::CallTools(_) => self.run_tools(machine).await,
                 Next::AskPerson(_) => {
                     if let Some(pending) = self.ask_people(machine).await {
-                        return Driven::Paused(pending);
+                        return Ok(Driven::Paused(pending));
                     }
                 }
-                Next::Done(end) => return Driven::Ended(end.clone()),
+                Next::Done(end) => return Ok(Driven::Ended(end.clone())),
+            }
+            if let Some(error) = self.lost.take() {
+                return Err(error);
             }
             self.checkpoint(machine, RunStatus::Running);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_core::{Batch, Call, Origin};
+use toolcrib_core::{Batch, Call, Origin, RunStatus};
 
 use super::Work;
 use super::calls::Calls;
@@ -25,6 +25,11 @@ impl Work<'_> {
         let calls = calls.to_vec();
         if !calls.iter().any(|call| self.calls.has(call.id)) {
             self.announce(machine, &calls);
+        }
+        // After a crash these calls must be found, and not be asked for anew under other ids.
+        if let Err(error) = self.kept(machine, RunStatus::Running).await {
+            self.lost = Some(error);
+            return;
         }
         let run = machine.state().run;
         let view = self.view_request(machine);

@@ -212,11 +212,9 @@ impl Runner {
         start: Start,
         on: &Surfaces,
     ) -> Result<Finished, RunnerError> {
-        let was_left = run.status == RunStatus::Running;
-        if was_left {
-            self.store.put_run(StoredRun { status: RunStatus::Paused, ..run.clone() }).await?;
-        }
-        let taken = self.store.take_run(run.id).await.map_err(|error| match error {
+        // Under the epoch at which it was read: of two that found it left behind, one takes it.
+        let taken = self.store.take_left_run(run.id, run.epoch).await;
+        let taken = taken.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
             StoreError::Conflict(status) => RunnerError::NotPaused(format!(
                 "the run {} does not wait for anybody: {status}",

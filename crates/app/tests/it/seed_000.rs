@@ -57,7 +57,7 @@ fn concepts() -> Vec<Row> {
                     .collect();
                 json!({"tools": declared.as_array().unwrap().len(), "lacking": lacking})
             },
-            json!({"tools": 14, "lacking": []}),
+            json!({"tools": 16, "lacking": []}),
         ),
         row(
             "Tool Info: id, name and description with localised resources, enabled state, for all tools whether enabled or not",
@@ -72,7 +72,7 @@ fn concepts() -> Vec<Row> {
                 })
             },
             json!({
-                "all": 14,
+                "all": 16,
                 "off": {
                     "id": "read_file", "title": "Read file", "title_key": "tool.read_file.title", "enabled": false,
                     "description": "Read a text file…", "description_key": "tool.read_file.description", "status": "disabled",
@@ -553,7 +553,7 @@ fn enablement() -> Vec<Row> {
                     "last": before.last(),
                 })
             },
-            json!({"same": true, "one less": true, "first": "get_current_time", "last": "a_tool_of_mine"}),
+            json!({"same": true, "one less": true, "first": "review_tool_calls", "last": "a_tool_of_mine"}),
         ),
     ]
 }

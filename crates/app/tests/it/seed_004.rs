@@ -64,9 +64,9 @@ fn tiers() -> Vec<Row> {
                     .value;
                 let names: Vec<Value> =
                     declared.as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
-                json!([names.first(), names.last()])
+                json!([names.get(..3), names.last()])
             },
-            json!(["memory", "app_light"]),
+            json!([["review_tool_calls", "introspect", "memory"], "app_light"]),
         ),
         row(
             "innate skills are always there: even where everything is asked for, they are not",

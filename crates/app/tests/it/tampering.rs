@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 use toolcrib_app::audit::{
-    Anchors, AuditKey, CallTampering, Evidence, Finding, Tampering, TrustedKeys, verify,
-    verify_calls,
+    Anchors, AuditKey, CallTampering, DecisionStores, DecisionTampering, Evidence, Finding,
+    Subject, Tampering, TrustedKeys, verify, verify_calls, verify_decisions,
 };
 use toolcrib_app::core::audit::{LOCAL_CHAIN, genesis, link};
 use toolcrib_app::core::{
-    AuditCheckpoint, AuditEvent, AuditKind, AuditSigner as _, AuditStore as _, CallStore as _,
-    Context, Effect, canonical,
+    ApprovalId, ApprovalStore as _, AuditCheckpoint, AuditEvent, AuditKind, AuditSigner as _,
+    AuditStore as _, CallFacts, CallStore as _, Context, Decision, DecisionRecord, Effect,
+    ErrorType, Grant, GrantId, GrantScope, GrantStore as _, Origin, ReasonKind, Risk, RunId,
+    Switch, SwitchStore as _, ToolError, canonical,
 };
 use toolcrib_app::store::{SqliteStore, StoreOptions};
-use toolcrib_testkit::conformance::{intent, refusal, settlement};
+use toolcrib_testkit::conformance::{end_with, intent, outcome, question, refusal, settlement};
 
 const RECORDS: u64 = 30;
 const ROUNDS: u64 = 200;
@@ -291,6 +293,17 @@ async fn calls_that_were_tampered_with_are_named() {
     .await;
     check("UPDATE calls SET operation = 'other' WHERE id = ?1", &[altered("operation")]).await;
     check("UPDATE calls SET outcome = 'failed' WHERE id = ?1", &[altered("outcome")]).await;
+    for change in [
+        "args = '{\"path\":\"b\"}'",
+        "args = NULL",
+        "asked = 'Other'",
+        "message = 'all is well'",
+        "received_at = received_at - 1",
+        "started_at = started_at - 1",
+    ] {
+        let sql = format!("UPDATE calls SET {change} WHERE id = ?1");
+        check(&sql, &[altered("body_hash")]).await;
+    }
     check("UPDATE calls SET outcome = NULL WHERE id = ?1", &[CallTampering::Reopened]).await;
     check("DELETE FROM calls WHERE id = ?1", &[CallTampering::Deleted]).await;
     assert_eq!(findings().await, []);
@@ -299,4 +312,211 @@ async fn calls_that_were_tampered_with_are_named() {
     let report = verify_calls(&store, &store, &store, &["ann"]).await.unwrap();
     assert_eq!(report.findings[0].what, CallTampering::Unrecorded);
     assert_eq!((report.findings.len(), report.findings[0].call.to_string()), (1, calls[1].clone()));
+}
+
+/// What is known of a call of which everything is known.
+fn full_facts(facts: CallFacts) -> CallFacts {
+    CallFacts {
+        run: Some(RunId::fresh()),
+        origin: Origin::Device,
+        context: Arc::new(Context {
+            owner: "ann".into(),
+            agent: "baker\u{0}".into(),
+            conversation: "c1".into(),
+            workspace: "/srv/\"shop\"".into(),
+            channel: "chat".into(),
+            device: "phone".into(),
+            topic: "caf\u{e9}s \u{1f4a5}\n".into(),
+        }),
+        asked: Some("ReadFile".into()),
+        risk: Some(Risk::Critical),
+        args: Some(r#"{"a":[null,1e-7,18446744073709551615],"nul":"\u0000"}"#.into()),
+        approval: Some(ApprovalId::fresh()),
+        approved_by: Some("ben".into()),
+        received_at: i64::MAX,
+        ..facts
+    }
+}
+
+fn grant() -> Grant {
+    Grant {
+        id: GrantId::fresh(),
+        owner: "ann".into(),
+        operation: "delete_file".into(),
+        args: [("path".to_owned(), "notes/*".to_owned())].into(),
+        definition_hash: "d1".into(),
+        reasons: vec![ReasonKind::Risk],
+        risk: Risk::High,
+        scope: GrantScope::Conversation,
+        run: None,
+        conversation: Some("c1".into()),
+        created_by: "ben".into(),
+        created_at: 1_000,
+        expires_at: Some(9_000),
+    }
+}
+
+/// A database with questions, grants and switches in every state, and with calls of which all is known and little is known.
+struct Decided {
+    store: SqliteStore,
+    attacker: Connection,
+    /// A denied question, an approved one, one that waits.
+    questions: [String; 3],
+    grant: Grant,
+    _folder: tempfile::TempDir,
+}
+
+impl Decided {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("toolcrib.db");
+        let store = SqliteStore::open(&database).unwrap();
+        let epoch = store.claim().await.unwrap();
+        for effect in [None, Some(Effect::Read), Some(Effect::Destructive)] {
+            let mut begun = intent(effect, epoch);
+            begun.facts = full_facts(begun.facts);
+            store.begin(begun.clone()).await.unwrap();
+            let error = ToolError::new(ErrorType::Timeout, "it took \u{e9}ver\u{0}");
+            let failed = outcome(&begun.facts, Err(error));
+            let end = end_with(begun.facts, Some(begun.started_at), epoch, &failed);
+            store.settle(end).await.unwrap();
+        }
+        store.settle(refusal(intent(None, epoch).facts, epoch)).await.unwrap();
+        let deny = Decision::Deny { note: Some("no".into()) };
+        let edit = Decision::Edit { args: serde_json::json!({"share": 0.1, "b": 1e300}) };
+        let mut questions = Vec::new();
+        for decision in [Some(deny), Some(Decision::approve()), None, Some(edit)] {
+            let asked = question();
+            questions.push(asked.request.id.to_string());
+            store.ask(asked.clone()).await.unwrap();
+            let Some(decision) = decision else { continue };
+            let first = DecisionRecord { decision, decided_by: "ben".into(), decided_at: 2_000 };
+            store.decide(asked.request.id, first).await.unwrap().unwrap();
+            let again = DecisionRecord::expiry(9_000);
+            store.decide(asked.request.id, again).await.unwrap().unwrap_err();
+        }
+        questions.truncate(3);
+        let (grant, revoked) = (grant(), grant());
+        store.add(grant.clone()).await.unwrap();
+        store.add(revoked.clone()).await.unwrap();
+        assert!(store.revoke(revoked.id, "ann", 3_000).await.unwrap());
+        for (name, enabled) in [("tool:rm", true), ("tool:rm", false), ("tool:cp", true)] {
+            let (owner, by) = ("ann".to_owned(), "ben".to_owned());
+            let switch = Switch { owner, name: name.to_owned(), enabled, by, at: 4_000 };
+            store.set_switch(switch).await.unwrap();
+        }
+        assert!(store.unset_switch("ann", "tool:cp", "ben", 5_000).await.unwrap());
+        let attacker = attacker(&database);
+        let questions = questions.try_into().unwrap();
+        Self { store, attacker, questions, grant, _folder: folder }
+    }
+
+    async fn findings(&self) -> Vec<(Subject, Option<String>, DecisionTampering)> {
+        let store = &self.store;
+        let stores = DecisionStores { approvals: store, grants: store, switches: store };
+        let report = verify_decisions(store, stores, &["ann"]).await.unwrap();
+        for finding in &report.findings {
+            let text = finding.to_string();
+            assert!(finding.id.as_ref().is_none_or(|id| text.contains(id)), "{text}");
+        }
+        report.findings.into_iter().map(|found| (found.subject, found.id, found.what)).collect()
+    }
+
+    /// Tampers with a row, looks what is found, and puts everything back.
+    async fn check(
+        &self,
+        sql: &str,
+        key: &str,
+        subject: Subject,
+        id: Option<&str>,
+        right: impl Fn(&DecisionTampering) -> bool,
+    ) {
+        assert_eq!(self.attacker.execute(sql, [key]).unwrap(), 1, "{sql}");
+        let findings = self.findings().await;
+        assert_eq!(findings.len(), 1, "{sql}: {findings:?}");
+        let (of, name, what) = &findings[0];
+        assert!(*of == subject && name.as_deref() == id && right(what), "{sql}: {findings:?}");
+        for table in TABLES {
+            let back = format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM k_{table}");
+            self.attacker.execute_batch(&back).unwrap();
+        }
+    }
+}
+
+const TABLES: [&str; 3] = ["approvals", "grants", "switches"];
+
+#[tokio::test]
+async fn what_people_decided_cannot_be_changed_unseen() {
+    let world = Decided::new().await;
+    let calls = verify_calls(&world.store, &world.store, &world.store, &["ann"]).await.unwrap();
+    assert_eq!((calls.calls, calls.findings), (4, Vec::new()), "false alarm");
+    assert_eq!(world.findings().await, [], "false alarm");
+    for table in TABLES {
+        let copy = format!("CREATE TEMP TABLE k_{table} AS SELECT * FROM {table}");
+        world.attacker.execute_batch(&copy).unwrap();
+    }
+    let [denied, approved, waiting] = &world.questions;
+    let is = |wanted: DecisionTampering| move |what: &DecisionTampering| *what == wanted;
+    let is_unreadable =
+        |what: &DecisionTampering| matches!(what, DecisionTampering::Unreadable { .. });
+    use DecisionTampering::{Altered, Deleted, Returned, Unrecorded};
+    use Subject::{Decision, Grant, Question, Switch};
+
+    let approve = r#"json_object('decision', json('{"decision":"approve","scope":"once"}'), 'decided_by', 'ben', 'decided_at', 2000)"#;
+    let sql = format!("UPDATE approvals SET decision = {approve} WHERE id = ?1");
+    world.check(&sql, denied, Decision, Some(denied), is(Altered)).await;
+    world.check(&sql, waiting, Decision, Some(waiting), is(Unrecorded)).await;
+    let sql = "UPDATE approvals SET decision = NULL WHERE id = ?1";
+    world.check(sql, denied, Decision, Some(denied), is(Deleted)).await;
+    let sql =
+        "UPDATE approvals SET decision = json_set(decision, '$.decided_by', 'eve') WHERE id = ?1";
+    world.check(sql, approved, Decision, Some(approved), is(Altered)).await;
+    for (member, value) in [("summary", "'x'"), ("args.path", "'x'"), ("expires_at", "NULL")] {
+        let sql = format!(
+            "UPDATE approvals SET request = json_set(request, '$.{member}', {value}) WHERE id = ?1"
+        );
+        world.check(&sql, waiting, Question, Some(waiting), is(Altered)).await;
+        world.check(&sql, approved, Question, Some(approved), is(Altered)).await;
+    }
+    let sql = "UPDATE approvals SET owner = 'eve' WHERE id = ?1";
+    world.check(sql, waiting, Question, Some(waiting), is(Altered)).await;
+    let sql = "DELETE FROM approvals WHERE id = ?1";
+    world.check(sql, waiting, Question, Some(waiting), is(Deleted)).await;
+    let sql = "UPDATE approvals SET request = '{' WHERE id = ?1";
+    world.check(sql, waiting, Question, Some(waiting), is_unreadable).await;
+    let forged = ApprovalId::fresh().to_string();
+    let sql = format!(
+        "INSERT INTO approvals (id, owner, run, call, request, batch, setup, requested_at)
+        SELECT '{forged}', owner, run, call, json_set(request, '$.id', '{forged}'), batch, setup, requested_at
+        FROM approvals WHERE id = ?1"
+    );
+    world.check(&sql, waiting, Question, Some(&forged), is(Unrecorded)).await;
+
+    let id = world.grant.id.to_string();
+    let always = toolcrib_app::core::Grant { scope: GrantScope::Always, ..grant() };
+    let sql = format!(
+        "INSERT INTO grants (id, owner, operation, body) VALUES ('{}', 'ann', 'delete_file', ?1)",
+        always.id
+    );
+    let body = serde_json::to_string(&always).unwrap();
+    world.check(&sql, &body, Grant, Some(&always.id.to_string()), is(Unrecorded)).await;
+    let sql = "UPDATE grants SET body = json_set(body, '$.scope', 'always') WHERE id = ?1";
+    world.check(sql, &id, Grant, Some(&id), is(Altered)).await;
+    let sql = "UPDATE grants SET body = json_remove(body, '$.args') WHERE id = ?1";
+    world.check(sql, &id, Grant, Some(&id), is(Altered)).await;
+    world.check("DELETE FROM grants WHERE id = ?1", &id, Grant, Some(&id), is(Deleted)).await;
+    world
+        .check("UPDATE grants SET body = '[' WHERE id = ?1", &id, Grant, None, is_unreadable)
+        .await;
+
+    let name = "tool:rm";
+    let sql = "UPDATE switches SET enabled = 1 WHERE name = ?1";
+    world.check(sql, name, Switch, Some(name), is(Altered)).await;
+    let sql = "DELETE FROM switches WHERE name = ?1";
+    world.check(sql, name, Switch, Some(name), is(Deleted)).await;
+    let sql =
+        "INSERT INTO switches (owner, name, enabled, by, at) VALUES ('ann', ?1, 1, 'ben', 4000)";
+    world.check(sql, "tool:cp", Switch, Some("tool:cp"), is(Returned)).await;
+    world.check(sql, "tools", Switch, Some("tools"), is(Unrecorded)).await;
+    assert_eq!(world.findings().await, [], "false alarm");
 }

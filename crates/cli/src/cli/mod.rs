@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use toolcrib_app::Preset;
-use toolcrib_app::core::{CallId, ConversationId, RunId};
+use toolcrib_app::core::{CallId, ConversationId};
 use toolcrib_app::net::AddressPolicy;
 use toolcrib_app::providers::Format;
 
@@ -283,9 +283,9 @@ pub(crate) struct Chat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The run; may be left out when only one waits.
-    pub(crate) run: Option<RunId>,
-    /// Only list the runs that wait.
+    /// The run; its id may be cut, and left out when only one waits.
+    pub(crate) run: Option<String>,
+    /// Only list the runs that wait, and those that a process left in the middle.
     #[arg(long)]
     pub(crate) list: bool,
     /// The call that is meant, when several wait; `--list` shows them.

@@ -16,7 +16,7 @@ use crate::output::{self, Failure};
 const ALL: &str = "all";
 
 pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     shelf::complain(&shelf.problems("agents", &shelf.folders.agents), json);
     let agents = &shelf.library.agents;
     if json {
@@ -39,7 +39,7 @@ pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
 }
 
 pub(super) fn show(name: &str, places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     let agent = find(&shelf, name)?;
     let expansion = expand(agent.tools.as_deref(), &shelf.names);
     // A broken file of the same name in another scope is easily taken for the one that is shown.
@@ -166,7 +166,7 @@ fn indented(text: &str) -> String {
 }
 
 pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(&command.places)?;
+    let shelf = Shelf::open(&command.places, json)?;
     let name = &command.name;
     let begin = template(name).map_err(Failure::usage)?;
     let text = match &command.from {

@@ -12,11 +12,11 @@ use crate::cli::AgentTools;
 use crate::output::{self, Failure};
 
 pub(super) fn run(command: &AgentTools, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(&command.places)?;
+    let shelf = Shelf::open(&command.places, json)?;
     let agent = find(&shelf, &command.name)?;
     if let Some(list) = wanted(command, agent, &shelf)? {
         write(&shelf, agent, &list)?;
-        let shelf = Shelf::open(&command.places)?;
+        let shelf = Shelf::open(&command.places, json)?;
         return print(&shelf, find(&shelf, &command.name)?, json);
     }
     print(&shelf, agent, json)

@@ -5,9 +5,11 @@ use toolcrib_app::Stores;
 use toolcrib_app::core::audit::decision_word;
 use toolcrib_app::core::store::Question;
 use toolcrib_app::core::{
-    AuditRow, CallId, Decision, Grant, Outcome, OutcomeKind, StoredCall, WorkerState,
+    AuditRow, CallId, Clock as _, Decision, Grant, Outcome, OutcomeKind, StoredCall, SystemClock,
+    WorkerState,
 };
 
+use super::approve::{Place, may_run};
 use super::past::{self, OWNER, store};
 use crate::cli::Explain;
 use crate::output::{self, Failure};
@@ -25,6 +27,8 @@ struct Known {
     /// Who runs it, of one that is open.
     worker: Option<WorkerState>,
     question: Option<Question>,
+    /// Who goes on with it when that is decided, of one that has not gone on.
+    place: Option<Place>,
     /// Remembered approvals of its operation that were there when it came.
     grants: Vec<Grant>,
     audit: Vec<AuditRow>,
@@ -67,6 +71,12 @@ async fn look_up(stores: &Stores, call: CallId) -> Result<Known, Failure> {
         }
         _ => None,
     };
+    let place = match &question {
+        Some((waiting, decided)) if stored.is_none() || decided.is_none() => {
+            Some(Place::of(stores, waiting).await?)
+        }
+        _ => None,
+    };
     let mut grants = stores.grants.list(OWNER).await.map_err(store)?;
     grants.retain(|grant| {
         stored.as_ref().is_some_and(|stored| {
@@ -77,7 +87,7 @@ async fn look_up(stores: &Stores, call: CallId) -> Result<Known, Failure> {
         })
     });
     let audit = stores.audit.records_of(call).await.map_err(store)?;
-    Ok(Known { call, stored, worker, question, grants, audit })
+    Ok(Known { call, stored, worker, question, place, grants, audit })
 }
 
 impl Known {
@@ -135,15 +145,30 @@ impl Known {
                     .to_owned()
             }
             Standing::Waiting => self.what_it_waits_for(),
-            Standing::Decided => {
-                let go_on = self.question.as_ref().and_then(|(waiting, _)| waiting.request.run);
-                match go_on {
-                    Some(run) => format!("It was decided about and has not gone on yet: `toolcrib resume {run}` goes on."),
-                    None => "It was decided about and has not gone on yet; its process goes on with it.".to_owned(),
-                }
-            }
+            Standing::Decided => self.how_it_goes_on(),
         };
         Some(text)
+    }
+
+    /// A person decided, and nothing came of it yet.
+    fn how_it_goes_on(&self) -> String {
+        let Some((waiting, Some(record))) = &self.question else { return String::new() };
+        let what = match record.is_expiry() {
+            true => "Nobody decided in time",
+            false => "It was decided about and has not gone on yet",
+        };
+        match &self.place {
+            Some(Place::Live(who)) => format!("{what}; {who} goes on with it."),
+            Some(Place::Aside(run)) => {
+                format!("{what}: `toolcrib resume {}` goes on with its run.", run.id)
+            }
+            Some(Place::Nobody) if may_run(&record.decision) => format!(
+                "{what}, and whoever asked has ended: `toolcrib approve yes {}` carries it out.",
+                waiting.request.id
+            ),
+            Some(Place::Nobody) => "It was not run, and nobody waits for it any more.".to_owned(),
+            Some(Place::Over) | None => "It was not run, and its run is over.".to_owned(),
+        }
     }
 
     fn asks_still(&self) -> bool {
@@ -160,10 +185,17 @@ impl Known {
             None => String::new(),
         };
         let id = request.id;
-        let then = match request.run {
-            Some(run) => format!(", `toolcrib resume {run}` goes on with its run"),
-            None => String::new(),
+        let then = match &self.place {
+            Some(Place::Over) => return "It waited for a person, and its run is over.".to_owned(),
+            Some(Place::Live(who)) => format!(", and {who} goes on with it"),
+            Some(Place::Aside(run)) => {
+                format!(", `toolcrib resume {}` goes on with its run", run.id)
+            }
+            Some(Place::Nobody) | None => String::new(),
         };
+        if request.is_expired(SystemClock.now_ms()) {
+            return "Nobody decided in time, so it is not run.".to_owned();
+        }
         match &request.question {
             Some(question) => format!(
                 "The model asks{until}: {} `toolcrib approve answer {id} \"…\"` answers{then}.",

@@ -52,11 +52,12 @@ async fn list(stores: &Stores, grants: &[Row], json: bool) -> Result<u8, Failure
     for grant in grants {
         let matched = scope::matched(stores, grant).await?;
         text += &format!(
-            "{}  {}\n    {}; {} past calls\n",
+            "{}  {}\n    {}; {} past {}\n",
             short_id::short(&grant.id, &ids),
             scope::words(grant),
             given(grant),
-            matched.calls.len()
+            matched.calls.len(),
+            if matched.calls.len() == 1 { "call" } else { "calls" }
         );
     }
     output::data(&text)?;

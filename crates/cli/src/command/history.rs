@@ -15,12 +15,13 @@ const LOOKED_AT: usize = 1_000;
 
 pub(crate) fn run(command: &History, json: bool) -> Result<u8, Failure> {
     // Agents are files.
-    let agents = command.agent.as_ref().map(|_| Shelf::open(&Places::default())).transpose()?;
+    let agents =
+        command.agent.as_ref().map(|_| Shelf::open(&Places::default(), json)).transpose()?;
     let agents = agents.iter().flat_map(|shelf| &shelf.library.agents);
     let agents: Vec<String> = agents.map(|agent| agent.name.clone()).collect();
     world::block_on(async {
         let stores = world::stores()?;
-        let filter = filter(&stores, command, agents).await?;
+        let filter = filter(&stores, command, agents, json).await?;
         let limit = filter.limit;
         // One more tells whether there are more.
         let mut rows =
@@ -41,6 +42,7 @@ async fn filter(
     stores: &Stores,
     command: &History,
     agents: Vec<String>,
+    json: bool,
 ) -> Result<CallFilter, Failure> {
     if let (Some(since), Some(until)) = (command.since, command.until)
         && since >= until
@@ -56,7 +58,7 @@ async fn filter(
         ..CallFilter::default()
     };
     if let Some(name) = &command.tool {
-        let toolcrib = world::look(&World::default()).await?;
+        let toolcrib = world::look(&World::default(), json).await?;
         filter.tool = Some(past::tool(stores, &toolcrib, name).await?);
     }
     if let Some(name) = &command.agent {

@@ -10,7 +10,7 @@ use crate::cli::Places;
 use crate::output::{self, Failure};
 
 pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     shelf::complain(&shelf.problems("kits", &shelf.folders.kits), json);
     let kits = &shelf.library.kits;
     if json {
@@ -38,7 +38,7 @@ fn tools(kit: &Kit) -> Vec<&str> {
 }
 
 pub(super) fn show(name: &str, places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     let Some(kit) = shelf.library.kits.iter().find(|kit| kit.name == name) else {
         let mut problems = shelf.problems("kits", &shelf.folders.kits);
         problems.retain(|problem| problem.path.file_stem().is_some_and(|stem| stem == name));

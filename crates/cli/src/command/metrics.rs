@@ -17,7 +17,7 @@ pub(crate) fn run(command: &Metrics, json: bool) -> Result<u8, Failure> {
         let stores = world::stores()?;
         let mut tools = stores.history.metrics(OWNER, command.since).await.map_err(store)?;
         if let Some(asked) = &command.tool {
-            let toolcrib = world::look(&World::default()).await?;
+            let toolcrib = world::look(&World::default(), json).await?;
             let name = past::tool(&stores, &toolcrib, asked).await?;
             tools.retain(|tool| tool.tool == name);
         }

@@ -120,11 +120,16 @@ pub(super) async fn run(stores: &Stores, asked: &str) -> Result<RunId, Failure> 
     if let Ok(id) = asked.trim().parse() {
         return Ok(id);
     }
+    kept_run(stores, asked, "history --json").await
+}
+
+/// The same among the runs that are kept; `list` is the command that shows them.
+pub(super) async fn kept_run(stores: &Stores, asked: &str, list: &str) -> Result<RunId, Failure> {
     let runs = stores.runs.runs(OWNER, None, LOOKED_AT).await.map_err(store)?;
     let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
     match short_id::find(asked, &ids) {
         Found::One(id) => Ok(id),
-        found => Err(short_id::failure("run", asked, found, "history --json")),
+        found => Err(short_id::failure("run", asked, found, list)),
     }
 }
 

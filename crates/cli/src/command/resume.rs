@@ -1,4 +1,4 @@
-//! `toolcrib resume`: a run that waits for a person goes on.
+//! `toolcrib resume`: a run that waits for a person, or whose process is gone, goes on.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use toolcrib_app::core::{
 use toolcrib_app::runner::Surfaces;
 
 use super::approve::decisions;
+use super::past;
 use super::run::{failure, report, waits_for};
 use crate::cli::Resume;
 use crate::config::OnAsk;
@@ -29,13 +30,12 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     let prepared = prepared(command)?;
     world::block_on(async {
         let stores = world::stores()?;
-        let waiting = stores.runs.runs("", Some(RunStatus::Paused), LISTED).await.map_err(store)?;
         if command.list {
-            return list(&waiting, json);
+            return list(&open_runs(&stores).await?, json);
         }
-        let run = match command.run {
-            Some(id) => stores.runs.run(id).await.map_err(store)?.ok_or_else(|| unknown(id))?,
-            None => only(waiting)?,
+        let run = match &command.run {
+            Some(id) => named(&stores, id).await?,
+            None => only(open_runs(&stores).await?)?,
         };
         if run.status == RunStatus::Running && session::is_worked_on(&run, &stores).await? {
             return elsewhere(&stores, &run, &prepared, json).await;
@@ -48,6 +48,26 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
 
 fn store(error: toolcrib_app::core::StoreError) -> Failure {
     Failure::run(error.to_string())
+}
+
+/// Runs that somebody may go on with: those that wait, and those that a process has left in the middle.
+async fn open_runs(stores: &Stores) -> Result<Vec<StoredRun>, Failure> {
+    let mut open = stores.runs.runs("", Some(RunStatus::Paused), LISTED).await.map_err(store)?;
+    for run in stores.runs.runs("", Some(RunStatus::Running), LISTED).await.map_err(store)? {
+        // One that cannot be read is nobody's to take up.
+        if matches!(session::is_worked_on(&run, stores).await, Ok(false)) {
+            open.push(run);
+        }
+    }
+    Ok(open)
+}
+
+async fn named(stores: &Stores, text: &str) -> Result<StoredRun, Failure> {
+    let id = match text.trim().parse() {
+        Ok(id) => id,
+        Err(_) => past::kept_run(stores, text, "resume --list").await?,
+    };
+    stores.runs.run(id).await.map_err(store)?.ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: RunId) -> Failure {
@@ -144,6 +164,7 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
                 "run": run.id,
                 "conversation": run.conversation,
                 "agent": run.context.agent,
+                "status": run.status,
                 "since": run.updated_at,
                 "waiting": pending(run),
             })
@@ -155,7 +176,11 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
         output::note("toolcrib: no run waits for anybody");
     }
     for run in waiting {
-        output::data(&run.id.to_string())?;
+        let left = match run.status {
+            RunStatus::Running => "  left in the middle, its process is gone",
+            RunStatus::Paused | RunStatus::Ended => "",
+        };
+        output::data(&format!("{}{left}", run.id))?;
         for wait in pending(run) {
             output::data(&format!("  {}  {}", wait.call, waits_for(&wait.what)))?;
         }

@@ -105,7 +105,7 @@ pub(super) fn lines(matched: &Matched, now: i64) -> Vec<String> {
     }];
     for row in matched.calls.iter().take(SHOWN) {
         lines.push(format!(
-            "  {:>6} ago  {}  {}",
+            "  {:>6} ago  {:<9}  {}",
             when::age(row.facts.received_at, now),
             past::status_word(past::status(row)),
             past::about(row)

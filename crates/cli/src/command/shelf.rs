@@ -26,7 +26,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Looks around.
-    pub(super) fn open(places: &Places) -> Result<Self, Failure> {
+    pub(super) fn open(places: &Places, json: bool) -> Result<Self, Failure> {
         let named = places.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
         let workspace = std::path::absolute(&named)?;
         let config = config::load(&Env::of_process())?;
@@ -37,7 +37,7 @@ impl Shelf {
             ..World::default()
         };
         let (toolcrib, library) = world::block_on(async {
-            let toolcrib = world::look_as_agent(&world).await?;
+            let toolcrib = world::look_as_agent(&world, json).await?;
             let library = read(&toolcrib, folders.clone())?;
             Ok((toolcrib, library))
         })?;

@@ -10,7 +10,7 @@ use crate::cli::Places;
 use crate::output::{self, Failure};
 
 pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     shelf::complain(&shelf.problems("skills", &shelf.folders.skills), json);
     let skills = &shelf.library.skills;
     if json {
@@ -49,7 +49,7 @@ pub(super) fn add(
     json: bool,
 ) -> Result<u8, Failure> {
     exists(folder)?;
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     let real = folder.canonicalize()?;
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     // Two skills of one name are both lost.
@@ -69,7 +69,7 @@ pub(super) fn add(
 
 pub(super) fn validate(path: &Path, places: &Places, json: bool) -> Result<u8, Failure> {
     exists(path)?;
-    let shelf = Shelf::open(places)?;
+    let shelf = Shelf::open(places, json)?;
     let problems = library::validate(path, Some(&shelf.names));
     if json {
         let rows = problems.iter().map(|p| json!({"path": p.path, "message": p.message}));

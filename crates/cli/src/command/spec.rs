@@ -11,7 +11,7 @@ use crate::world;
 
 pub(crate) fn run(command: &Spec, json: bool) -> Result<u8, Failure> {
     let declared = world::block_on(async {
-        let toolcrib = world::look(&command.world).await?;
+        let toolcrib = world::look(&command.world, json).await?;
         let mut view = ViewRequest::default();
         view.model.provider = command.format.to_string();
         Ok(toolcrib.declare(command.format, &Arc::new(view), command.strict))

@@ -1,4 +1,4 @@
-//! `toolcrib tool enable|disable|reset`: switches that hold from now on, for every process that starts.
+//! `toolcrib tool enable|disable|reset`: switches, which every process reads when it starts.
 
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, ErrorType, Switch as Row, SystemClock};
@@ -30,15 +30,24 @@ pub(crate) fn set(command: &Switch, enabled: Option<bool>, json: bool) -> Result
         };
         let changed = changed.map_err(failed)?;
         if json {
-            output::document(&json!({"switch": name, "enabled": enabled, "changed": changed}), true)?;
+            output::document(
+                &json!({"switch": name, "enabled": enabled, "changed": changed}),
+                true,
+            )?;
         } else {
             let now = match enabled {
-                Some(true) => "on from now on",
-                Some(false) => "off from now on",
+                Some(true) => "on",
+                Some(false) => "off",
                 None if changed => "back to its default",
                 None => "at its default already",
             };
-            output::note(&format!("toolcrib: {name} is {now}"));
+            // Those that work already keep what they read.
+            let since = if changed { " for every process that starts from now on" } else { "" };
+            let what = match switched {
+                Switched::Everything => "every tool is".to_owned(),
+                _ => format!("{name} is"),
+            };
+            output::note(&format!("toolcrib: {what} {now}{since}"));
         }
         Ok(0)
     })
@@ -60,8 +69,9 @@ fn canonical(toolcrib: &Toolcrib, switched: Switched) -> Result<Switched, Failur
             }
             Ok(Switched::Tool(spec.name.to_string()))
         }
-        Switched::Source(id) => known(toolcrib, "source", id, |info| Some(info.source.clone()))
-            .map(Switched::Source),
+        Switched::Source(id) => {
+            known(toolcrib, "source", id, |info| Some(info.source.clone())).map(Switched::Source)
+        }
         Switched::Feature(name) => {
             known(toolcrib, "feature", name, |info| info.controlled_by.clone())
                 .map(Switched::Feature)

@@ -3,14 +3,16 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Answer, ApprovalRequest, Origin, Outcome, RawArgs, Status, ToolSpec};
+use toolcrib_app::core::{
+    Answer, ApprovalRequest, ErrorType, Origin, Outcome, RawArgs, Status, ToolSpec,
+};
 
 use crate::cli::{ToolCall, World};
 use crate::output::{self, Failure};
 use crate::{lines, trace, world};
 
 pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
-    let toolcrib = world::block_on(world::look(world))?;
+    let toolcrib = world::block_on(world::look(world, json))?;
     let infos = toolcrib.infos();
     if json {
         output::document(&json!(infos), true)?;
@@ -76,7 +78,7 @@ pub(super) fn unknown_tool(toolcrib: &Toolcrib, name: &str) -> Failure {
 }
 
 pub(crate) fn show(name: &str, world: &World, json: bool) -> Result<u8, Failure> {
-    let toolcrib = world::block_on(world::look(world))?;
+    let toolcrib = world::block_on(world::look(world, json))?;
     let Some(spec) = toolcrib.spec(name) else { return Err(unknown_tool(&toolcrib, name)) };
     if json {
         output::document(&json!(*spec), true)?;
@@ -132,7 +134,12 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
 /// What became of a call; its exit code.
 pub(super) fn print(answer: &Answer, json: bool) -> Result<u8, Failure> {
     match answer {
-        Answer::Suspended(request) => Err(Failure { code: 6, message: waits(request) }),
+        Answer::Suspended(request) => {
+            if json {
+                output::document(&Value::Object(reply(answer)), true)?;
+            }
+            Err(Failure { code: 6, message: waits(request) })
+        }
         Answer::Done(outcome) => {
             if json {
                 output::document(&Value::Object(reply(answer)), true)?;
@@ -181,7 +188,13 @@ fn people(outcome: &Outcome) -> Result<(), Failure> {
                 output::note(&format!("toolcrib: neutralised: {change}"));
             }
         }
-        Err(error) => output::note(&format!("toolcrib: {} ({})", error.message, error.error_type)),
+        Err(error) => {
+            output::note(&format!("toolcrib: {} ({})", error.message, error.error_type));
+            // Those words are for models.
+            if error.error_type == ErrorType::ToolNotFound {
+                output::note("toolcrib: `toolcrib tool list` shows what there is");
+            }
+        }
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
         Some(dir) => dir.clone(),
         None => shelf::home("tools", command.project.then_some(&workspace))?,
     };
-    is_free(&command.name, &dir, workspace)?;
+    is_free(&command.name, &dir, workspace, json)?;
     let path = folder::scaffold(&dir, &command.name).map_err(|error| match &error {
         ScaffoldError::Name(_) | ScaffoldError::Exists(_) => Failure::usage(error.to_string()),
         ScaffoldError::Write(..) => Failure::run(error.to_string()),
@@ -45,10 +45,10 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
 }
 
 /// A tool whose name is taken would be broken from the start.
-fn is_free(name: &str, dir: &Path, workspace: PathBuf) -> Result<(), Failure> {
+fn is_free(name: &str, dir: &Path, workspace: PathBuf, json: bool) -> Result<(), Failure> {
     let world =
         World { workspace: Some(workspace), tools: vec![dir.to_owned()], ..World::default() };
-    let toolcrib = world::block_on(world::look(&world))?;
+    let toolcrib = world::block_on(world::look(&world, json))?;
     match toolcrib.spec(name) {
         Some(spec) if dir.join(name).exists() => Err(Failure::usage(format!(
             "there is a tool {} already in {}",

@@ -221,6 +221,10 @@ fn calls_of_a_response_wait_too() {
     assert_eq!(messages.as_array().unwrap().len(), 2, "each call has its message: {messages}");
     let id = env.inbox(&[])[0]["id"].as_str().unwrap().to_owned();
     ended.says(&[&format!("`toolcrib approve yes {id}`")]);
+    // The run of a response is kept nowhere, so there is nothing to resume.
+    let call = env.inbox(&[])[0]["call"].as_str().unwrap().to_owned();
+    let told = env.run(&["explain", &call]).code(0).stdout;
+    assert!(told.contains("approve yes") && !told.contains("toolcrib resume"), "{told}");
     env.run(&["approve", "yes", &id, "--json"]).code(0);
     assert!(env.read("notes.md").is_none());
 }
@@ -539,10 +543,15 @@ fn an_approved_call_whose_process_died_before_it_ran_runs_once() {
     let pid = waiting.id().to_string();
     let stopped = std::process::Command::new("kill").args(["-STOP", &pid]).status().unwrap();
     assert!(stopped.success());
+    let call = env.inbox(&[])[0]["call"].as_str().unwrap().to_owned();
     env.run(&["approve", "yes", &id]).code(0).says(&["goes on with it"]);
+    let told = env.run(&["explain", &call]).code(0).stdout;
+    assert!(told.contains(&format!("process {pid}")) && told.contains("goes on with it"), "{told}");
     waiting.kill().unwrap();
     waiting.wait().unwrap();
     assert_eq!(env.read("log"), None);
+    let told = env.run(&["explain", &call]).code(0).stdout;
+    assert!(told.contains(&format!("`toolcrib approve yes {id}` carries it out")), "{told}");
     env.run(&["approve", "no", &id]).code(5).says(&["was decided before"]);
     env.run(&["approve", "yes", &id]).code(0).says(&["it is carried out now"]);
     env.run(&["approve", "yes", &id]).code(5);
@@ -589,6 +598,14 @@ fn single_calls_are_denied_or_wait_as_they_are_told_to() {
     call(&["--on-ask", "perhaps"]).code(2);
     call(&["--on-ask", "wait:50ms"]).code(6).says(&["Nobody answered in time"]);
     assert_eq!(env.inbox(&[]), Vec::<Value>::new());
+    let ended =
+        env.run(&["tool", "call", "delete_file", "--args", DELETE, "--on-ask", "fail", "--json"]);
+    let reply = support::json(&ended.code(6).stdout);
+    assert_eq!(
+        reply,
+        json!({"outcome": "suspended", "approval": env.inbox(&[])[0]["id"], "result": null})
+    );
+    env.run(&["approve", "skip", reply["approval"].as_str().unwrap()]).code(0);
     let line = json!({"id": 1, "tool": "delete_file", "args": {"path": "notes.md"}});
     let args = ["tool", "call", "--lines", "--on-ask", "fail"];
     let reply = support::json(&env.feed(&args, format!("{line}\n")).code(0).stdout);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{self, TestEnv};
 
 /// The error types of DESIGN 9, with the exit codes of DESIGN 7.
-const ERRORS: [(&str, &str, i64); 23] = [
+const ERRORS: [(&str, &str, i64); 24] = [
     ("tools_disabled", "denied", 5),
     ("tool_disabled", "denied", 5),
     ("tool_not_found", "failed", 4),
@@ -30,6 +30,7 @@ const ERRORS: [(&str, &str, i64); 23] = [
     ("file_too_large", "failed", 1),
     ("path_not_allowed", "failed", 1),
     ("execution_error", "failed", 1),
+    ("store_failed", "failed", 1),
     ("unknown_outcome", "unknown", 125),
 ];
 

@@ -36,7 +36,7 @@ fn nodes<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {
 #[test]
 fn openai_chat() {
     let tools = declared("openai-chat", &[]);
-    assert_eq!(tools.len(), 14);
+    assert_eq!(tools.len(), 16);
     for tool in &tools {
         assert_eq!(tool["type"], "function");
         good_name(&tool["function"]["name"]);
@@ -72,7 +72,7 @@ fn gemini() {
     let tools = declared("gemini", &[]);
     assert_eq!(tools.len(), 1);
     let declarations = tools[0]["functionDeclarations"].as_array().unwrap();
-    assert_eq!(declarations.len(), 14);
+    assert_eq!(declarations.len(), 16);
     for declaration in declarations {
         good_name(&declaration["name"]);
         if let Some(schema) = declaration.get("parameters") {

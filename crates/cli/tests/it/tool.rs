@@ -39,6 +39,39 @@ fn list_names_every_tool() {
     }
 }
 
+/// Who only looks makes no database, and needs none.
+#[test]
+fn switches_are_shown_where_they_are_stored() {
+    let env = TestEnv::new();
+    let database = env.outside().join("home/state/toolcrib.db");
+    let status = || {
+        let ended = env.run(&["tool", "list"]).code(0);
+        let row = ended.stdout.lines().find(|row| row.starts_with("read_file ")).unwrap();
+        (row.split_whitespace().nth(2).unwrap().to_owned(), ended.stderr)
+    };
+    assert_eq!(status(), ("system".to_owned(), String::new()));
+    assert!(!database.exists());
+    let said = "tool:read_file is off for every process that starts from now on";
+    env.run(&["tool", "disable", "no_such_tool"]).code(4);
+    env.run(&["tool", "disable", "read_file"]).code(0).says(&[said]);
+    assert_eq!(status(), ("disabled".to_owned(), String::new()));
+    env.run(&["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#]).code(5);
+    std::fs::write(&database, "something else").unwrap();
+    let (shown, said) = status();
+    assert_eq!(shown, "system");
+    assert!(said.contains("the switches of tools cannot be read"), "{said}");
+}
+
+#[test]
+fn switches_go_back_to_their_default() {
+    let env = TestEnv::new();
+    env.run(&["tool", "reset", "read_file"]).code(0).says(&["at its default already\n"]);
+    env.run(&["tool", "disable", "--all"]).code(0).says(&["every tool is off for every process"]);
+    env.run(&["tool", "call", "get_current_time"]).code(5).says(&["tools_disabled"]);
+    env.run(&["tool", "reset", "--all"]).code(0).says(&["back to its default"]);
+    env.run(&["tool", "call", "get_current_time"]).code(0);
+}
+
 #[test]
 fn show_says_what_a_tool_takes() {
     let env = TestEnv::new();

@@ -13,7 +13,9 @@ use toolcrib_core::{
 use super::verify::PAGE;
 
 /// Findings that are listed; further ones are counted.
-const LISTED: usize = 100;
+pub(super) const LISTED: usize = 100;
+/// The member of a record that covers its whole row.
+const BODY_HASH: &str = "body_hash";
 
 /// A call is not as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,7 +39,7 @@ pub enum CallTampering {
     Reopened,
     /// Its row says something else than its record.
     RowAltered {
-        /// The members of the record that differ.
+        /// The members of the record that differ; `body_hash` alone = something that the record has only in its hash, such as the arguments.
         members: Vec<String>,
     },
     /// Its outcome is not the one whose hash was recorded, or is gone.
@@ -59,11 +61,15 @@ impl fmt::Display for CallFinding {
             CallTampering::Reopened => {
                 write!(f, "outcome deleted: {call} is recorded as ended and has no outcome")?;
             }
-            CallTampering::RowAltered { members } => write!(
-                f,
-                "call altered: {call} is not as it was recorded ({} differ)",
-                members.join(", ")
-            )?,
+            CallTampering::RowAltered { members } => {
+                write!(f, "call altered: {call} is not as it was recorded")?;
+                match members.as_slice() {
+                    [only] if only == BODY_HASH => {
+                        write!(f, " (its arguments, a time, its message or its name differ)")?;
+                    }
+                    members => write!(f, " ({} differ)", members.join(", "))?,
+                }
+            }
             CallTampering::OutcomeAltered => {
                 write!(f, "outcome altered: that of {call} is not the one that was recorded")?;
             }
@@ -210,7 +216,8 @@ fn differs(
     let CallRow { facts, started_at, epoch, end } = stored.row;
     let Some(end) = end else { return Some(CallTampering::Reopened) };
     let record = CallRecord { facts, started_at, epoch, end };
-    let text = AuditEvent::settled(&record).text(row.chain, row.seq);
+    let text =
+        text_like(AuditEvent::settled(&record), event.body_hash.is_some(), row.chain, row.seq);
     if text != row.text {
         return Some(CallTampering::RowAltered { members: members(&text, &row.text) });
     }
@@ -219,7 +226,20 @@ fn differs(
     (hash.as_deref() != Some(recorded)).then_some(CallTampering::OutcomeAltered)
 }
 
-/// Members of two objects that differ.
+/// The record that a row would have in this place, if it was written with a hash of the whole row or before there was one.
+pub(super) fn text_like(
+    mut event: AuditEvent,
+    has_body_hash: bool,
+    chain: u64,
+    seq: u64,
+) -> String {
+    if !has_body_hash {
+        event.body_hash = None;
+    }
+    event.text(chain, seq)
+}
+
+/// Members of two objects that differ. That the whole differs is said only where nothing says more.
 fn members(a: &str, b: &str) -> Vec<String> {
     let read =
         |text| serde_json::from_str::<serde_json::Map<String, Value>>(text).unwrap_or_default();
@@ -228,6 +248,9 @@ fn members(a: &str, b: &str) -> Vec<String> {
         a.keys().chain(b.keys()).filter(|key| a.get(*key) != b.get(*key)).cloned().collect();
     differ.sort_unstable();
     differ.dedup();
+    if differ.len() > 1 {
+        differ.retain(|member| member != BODY_HASH);
+    }
     differ
 }
 

@@ -20,6 +20,7 @@ use crate::batch;
 use crate::deciding::failed;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::waiting::Handed;
 
 /// A decision that a call enters again with.
 pub(crate) struct Resumed {
@@ -63,46 +64,61 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         return Ok(Passed::noting("a grant answers"));
     }
     let request = question(flight, open)?;
-    store(flight, &request).await?;
+    // Before the question can be seen: whoever decides at once finds the call here, and one that is dropped closes its question.
+    let mut place = flight.engine().waiting.enter(request.id);
+    flight.question = Some(request.id);
+    if let Err(stop) = store(flight, &request).await {
+        flight.question = None;
+        return Err(stop);
+    }
     flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
     if let Some(watch) = &flight.scope.watch {
         watch.asked(&request);
     }
-    let mut elsewhere = flight.engine().waiting.enter(request.id);
-    flight.question = Some(request.id);
     let wait = flight.engine().settings.approval_timeout;
     let asked = AssertUnwindSafe(async { approver.ask(&request).await }).catch_unwind();
     let asked = tokio::select! {
         asked = within(wait, asked) => asked,
         // Decided on another surface: the answer here is not waited for.
-        Ok(record) = &mut elsewhere => return apply(flight, Resumed { request, record }),
+        Some(record) = place.decision() => {
+            flight.place = Some(place);
+            return apply(flight, Resumed { request, record });
+        }
         () = flight.cancel.cancelled() => {
             close(flight, &request, "stopped").await;
             return fail(ErrorType::Cancelled, "The call was stopped while it waited for approval; it was not run.");
         }
     };
+    if matches!(asked, Some(Ok(Asked::Later))) {
+        flight.question = None;
+        return match place.leave() {
+            Some(record) => {
+                flight.place = Some(place);
+                apply(flight, Resumed { request, record })
+            }
+            None => Err(Stop::Suspend(Box::new(request))),
+        };
+    }
+    // From here on the call goes on in this task, whoever decides in the meantime.
+    place.goes_on();
+    flight.place = Some(place);
     let step = match asked {
         Some(Ok(Asked::Decided { decision, by })) => {
             decided_now(flight, request, decision, by).await
         }
-        Some(Ok(Asked::Later)) => {
-            flight.question = None;
-            match elsewhere.leave() {
-                Some(record) => apply(flight, Resumed { request, record }),
-                None => Err(Stop::Suspend(Box::new(request))),
+        Some(Ok(Asked::Later | Asked::Nobody)) => match close(flight, &request, "nobody").await {
+            Some(record) => apply(flight, Resumed { request, record }),
+            None => nobody(flight),
+        },
+        Some(Err(_)) => match close(flight, &request, "nobody").await {
+            Some(record) => apply(flight, Resumed { request, record }),
+            None => {
+                let operation = flight.operation();
+                let text =
+                    format!("{operation} could not be approved: asking failed. Do not retry it.");
+                fail(ErrorType::ApprovalDenied, text)
             }
-        }
-        Some(Ok(Asked::Nobody)) => {
-            close(flight, &request, "nobody").await;
-            nobody(flight)
-        }
-        Some(Err(_)) => {
-            close(flight, &request, "nobody").await;
-            let operation = flight.operation();
-            let text =
-                format!("{operation} could not be approved: asking failed. Do not retry it.");
-            fail(ErrorType::ApprovalDenied, text)
-        }
+        },
         None => match close(flight, &request, DecisionRecord::DEADLINE).await {
             // Somebody decided at the last moment, on another surface.
             Some(record) => apply(flight, Resumed { request, record }),
@@ -230,18 +246,14 @@ async fn decided_now(
     decision: Decision,
     by: String,
 ) -> Step {
-    let record =
-        DecisionRecord { decision, decided_by: by, decided_at: flight.engine().clock.now_ms() };
+    let now = flight.engine().clock.now_ms();
+    let record = DecisionRecord { decision, decided_by: by, decided_at: now };
     let engine = Arc::clone(flight.engine());
-    let stored = engine.approvals.decide(request.id, record.clone()).await;
-    crate::failpoint::hit("approve");
-    let record = match stored {
-        Ok(Ok(())) => {
-            engine.decisions().remember(&request, &record).await;
-            record
-        }
+    let record = match engine.decisions().record(request.id, record).await {
+        Ok(record) => record,
         // Somebody else was faster, on another surface: their decision stands.
-        Ok(Err(first)) => first,
+        Err(DecideError::AlreadyDecided(first)) => *first,
+        Err(DecideError::Expired) => DecisionRecord::expiry(now),
         Err(error) => {
             return fail(
                 ErrorType::ApprovalDenied,
@@ -448,9 +460,6 @@ pub(crate) async fn go_on(
     let (waiting, decided) =
         engine.approvals.get(id).await.map_err(failed)?.ok_or(DecideError::NotFound)?;
     let record = decided.ok_or(DecideError::Undecided)?;
-    if let Some(answer) = again::known(&engine, waiting.request.call).await.map_err(failed)? {
-        return Ok(Some(answer));
-    }
     proceed(engine, waiting, record).await
 }
 
@@ -460,8 +469,17 @@ async fn proceed(
     waiting: Waiting,
     record: DecisionRecord,
 ) -> Result<Option<Answer>, DecideError> {
-    if engine.waiting.hand_over(waiting.request.id, record.clone()) {
+    if waiting.request.question.is_some() {
+        // A question of the model is answered where its run goes on.
         return Ok(None);
+    }
+    let _place = match engine.waiting.hand_over(waiting.request.id, record.clone()) {
+        Handed::There => return Ok(None),
+        Handed::Free(place) => place,
+    };
+    // Looked up with the place in hand: it may have gone on, and ended, a moment ago.
+    if let Some(answer) = again::known(&engine, waiting.request.call).await.map_err(failed)? {
+        return Ok(Some(answer));
     }
     if record.is_expiry() {
         return Ok(Some(settle_expired(&engine, &waiting).await));

@@ -3,6 +3,7 @@
 use toolcrib_core::{ErrorType, Intent, StoreError, ToolError};
 
 use super::gates;
+use crate::again;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
 
 pub(crate) async fn run(flight: &mut InFlight) -> Step {
@@ -13,16 +14,37 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         gates::still_allowed(flight)?;
     }
     let started_at = flight.engine().clock.now_ms();
-    let intent = Intent { facts: flight.facts(), started_at, epoch: flight.engine().epoch() };
+    // It may have been lost while the call waited.
+    let epoch = match flight.engine().claim().await {
+        Ok(epoch) => epoch,
+        Err(error) => return Err(not_recorded(&error)),
+    };
+    let intent = Intent { facts: flight.facts(), started_at, epoch };
     // Dropped from here on, the call may have its record, and its end is the end of that.
     flight.started_at = Some(started_at);
     let engine = std::sync::Arc::clone(flight.engine());
-    if let Err(error) = engine.calls.begin(intent).await {
-        flight.started_at = None;
-        return Err(not_recorded(&error));
+    flight.epoch = Some(epoch);
+    let Err(error) = engine.calls.begin(intent).await else {
+        crate::failpoint::hit("intent");
+        return Ok(Passed::PLAIN);
+    };
+    match &error {
+        // Nobody knows whether the record is there; its end is the end of that.
+        StoreError::Failed(_) => {}
+        StoreError::Fenced { .. } => {
+            flight.started_at = None;
+            engine.lost_claim(epoch);
+        }
+        _ => flight.started_at = None,
     }
-    crate::failpoint::hit("intent");
-    Ok(Passed::PLAIN)
+    let decided = flight.approval.is_some();
+    if decided && matches!(error, StoreError::Conflict(_)) {
+        // Another process goes on with the same decision: what becomes of the call is what it says.
+        if let Ok(Some(answer)) = again::known(&engine, flight.call).await {
+            return Err(Stop::Known(Box::new(answer)));
+        }
+    }
+    Err(not_recorded(&error))
 }
 
 /// Why a call without a record was not run.

@@ -69,7 +69,8 @@ struct State {
     done: VecDeque<BatchId>,
 }
 
-/// A [`CallStore`] that lives as long as the process.
+/// A [`CallStore`] that lives as long as the process. It knows no runs, so it takes every run for one that somebody may go on with: calls of a
+/// run that change nothing stay open when they are [recovered](CallStore::recover).
 #[derive(Default)]
 pub struct MemoryCalls {
     state: Mutex<State>,

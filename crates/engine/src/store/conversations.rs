@@ -121,6 +121,16 @@ impl Rows {
         Ok(run.clone())
     }
 
+    fn take_left_run(&mut self, id: RunId, epoch: u64) -> Result<StoredRun, StoreError> {
+        let run = self.runs.get_mut(&id).ok_or_else(|| StoreError::Missing(id.to_string()))?;
+        if run.status == RunStatus::Ended || run.epoch != epoch {
+            return Err(StoreError::Conflict(run.status.as_str().into()));
+        }
+        run.status = RunStatus::Running;
+        run.epoch += 1;
+        Ok(run.clone())
+    }
+
     fn checkpoint(
         &mut self,
         run: StoredRun,
@@ -193,6 +203,10 @@ impl RunStore for MemoryRuns {
 
     fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
         Box::pin(ready(self.lock().take_run(id)))
+    }
+
+    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        Box::pin(ready(self.lock().take_left_run(id, epoch)))
     }
 
     fn runs<'a>(

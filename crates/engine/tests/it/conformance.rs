@@ -11,7 +11,7 @@ use toolcrib_testkit::conformance;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls() {
     let store = Arc::new(MemoryCalls::default());
-    conformance::calls(Arc::clone(&store) as _, store).await;
+    conformance::calls(Arc::clone(&store) as _, store, None).await;
 }
 
 #[tokio::test]
@@ -97,6 +97,6 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let store = MemoryCalls::default();
-        runtime.block_on(conformance::call_sequence(&store, &bytes));
+        runtime.block_on(conformance::call_sequence(&store, None, &bytes));
     }
 }

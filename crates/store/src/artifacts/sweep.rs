@@ -52,7 +52,8 @@ impl Artifacts {
     /// Removes expired artifacts, files without a row and rows without a file. Blocks.
     ///
     /// # Errors
-    /// [`StoreError`] when the folder or the database cannot be read or written; what was removed until then is gone.
+    /// [`StoreError`] when the folder or the database cannot be read or written; what was removed until then is gone. A folder that is missing
+    /// while there are rows is an error too, and no row is forgotten for it: a disk may not be mounted yet, or a backup is half restored.
     pub fn sweep(&self) -> Result<(), StoreError> {
         self.sweep_until(&AtomicBool::new(false))
     }
@@ -65,7 +66,7 @@ impl Artifacts {
         let mut files = HashSet::new();
         let mut orphans = Vec::new();
         let known: HashSet<&ArtifactRef> = rows.iter().collect();
-        for entry in self.entries()?.into_iter().take_while(|_| goes_on()) {
+        for entry in self.entries(!rows.is_empty())?.into_iter().take_while(|_| goes_on()) {
             let name = ArtifactRef(entry.file_name().to_string_lossy().into_owned());
             if name.0.starts_with(PARTIAL) {
                 remove_if_abandoned(&entry);
@@ -91,8 +92,14 @@ impl Artifacts {
         Ok(())
     }
 
-    fn entries(&self) -> Result<Vec<DirEntry>, StoreError> {
+    fn entries(&self, has_rows: bool) -> Result<Vec<DirEntry>, StoreError> {
         match fs::read_dir(&self.files.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && has_rows => {
+                let folder = self.files.folder.display();
+                Err(StoreError::Failed(format!(
+                    "the folder of the artifacts, {folder}, is missing"
+                )))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             found => found.and_then(Iterator::collect).map_err(spill::failed),
         }
@@ -102,6 +109,9 @@ impl Artifacts {
     fn forget_lost(&self, lost: Vec<ArtifactRef>) -> Result<(), StoreError> {
         let files = self.files.clone();
         self.store.write_now(Survives::Kill, move |conn| {
+            if !files.folder.is_dir() {
+                return Ok(());
+            }
             for artifact in lost {
                 if let Ok(false) = files.path(&artifact).try_exists() {
                     rows::remove(conn, &artifact, None)?;

@@ -29,6 +29,13 @@ pub(super) struct Leases {
     lease: Duration,
 }
 
+/// A lease that a power cut takes away runs out, as it should: its renewals wait for no disk and no standby.
+async fn connect(connector: &Connector) -> Result<Link, Error> {
+    let link = connector.link().await?;
+    link.run("SET synchronous_commit = off").await?;
+    Ok(link)
+}
+
 impl Leases {
     pub(super) fn new(lease: Duration) -> Self {
         Self { held: Arc::default(), lease }
@@ -63,7 +70,7 @@ impl Leases {
             }
             link = match link.take().filter(|link| !link.is_closed()) {
                 Some(link) => Some(link),
-                None => connector.link().await.ok(),
+                None => connect(&connector).await.ok(),
             };
             if let Some(open) = &link
                 && self.renew(open, &held).await.is_err()

@@ -12,11 +12,14 @@ use crate::store::SqliteStore;
 use crate::writer::Survives;
 
 const NEWEST: &str = "SELECT max(seq) FROM audit";
-const HEAD: &str = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
+const HEAD: &str = "SELECT seq, hash FROM audit WHERE seq >= 1 ORDER BY seq DESC LIMIT 1";
 const APPEND: &str = "INSERT INTO audit (seq, chain, call, hash, text) VALUES (?1, ?2, ?3, ?4, ?5)";
-const RECORDS: &str =
-    "SELECT chain, seq, text, hash FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-const RECORDS_OF: &str = "SELECT chain, seq, text, hash FROM audit WHERE call = ?1 ORDER BY seq";
+/// Numbers begin with 1. Whoever reads from the beginning sees what somebody put before it too, as number 0, which no record has.
+const RECORDS: &str = "SELECT chain, seq, text, hash FROM audit
+    WHERE seq > iif(?1 = 0, -9223372036854775808, ?1) ORDER BY seq LIMIT ?2";
+/// What stands before the beginning is no evidence.
+const RECORDS_OF: &str =
+    "SELECT chain, seq, text, hash FROM audit WHERE call = ?1 AND seq >= 1 ORDER BY seq";
 const PUT_CHECKPOINT: &str = "INSERT INTO audit_checkpoints (seq, chain, head, at, key, signature)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const NEWEST_CHECKPOINT: &str = "SELECT coalesce(max(seq), 0) FROM audit_checkpoints";
@@ -66,8 +69,7 @@ impl AuditStore for SqliteStore {
         self.read(|conn| {
             let newest: Option<i64> =
                 conn.prepare_cached(NEWEST)?.query_row([], |row| row.get(0))?;
-            let newest = newest.map(u64::try_from).transpose()?;
-            Ok(newest.map(|seq| (LOCAL_CHAIN, seq)).into_iter().collect())
+            Ok(newest.map(|seq| (LOCAL_CHAIN, or_zero(seq))).into_iter().collect())
         })
     }
 
@@ -104,15 +106,20 @@ fn rows(conn: &Connection, sql: &str, key: impl Params) -> Result<Vec<AuditRow>,
     conn.prepare_cached(sql)?.query_and_then(key, record)?.collect()
 }
 
+/// Whatever somebody put there: it is the verifier who says what is wrong with it.
 fn record(row: &Row<'_>) -> Result<AuditRow, Failure> {
     Ok(AuditRow {
-        chain: number(row, 0)?,
-        seq: number(row, 1)?,
-        // Whatever somebody put there: it is the verifier who says what is wrong with it.
+        chain: or_zero(row.get(0)?),
+        seq: or_zero(row.get(1)?),
         text: String::from_utf8_lossy(row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?)
             .into_owned(),
         hash: canonical::hex(row.get_ref(3)?.as_bytes().map_err(rusqlite::Error::from)?),
     })
+}
+
+/// A number as it is kept; 0, which no chain and no record has, for one that is none.
+fn or_zero(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 fn made(row: &Row<'_>) -> Result<AuditCheckpoint, Failure> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use toolcrib_core::{
     Acceptance, AcceptedBatch, AuditEvent, BatchId, BoxFuture, CallEnd, CallFacts, CallId, CallRow,
-    CallStore, Effect, Intent, Recovered, Settlement, StoreError, StoredCall, WorkerState,
+    CallStore, Effect, Intent, Recovered, RunId, Settlement, StoreError, StoredCall, WorkerState,
 };
 
 use super::call_row::{call_row, columns, word_or_none};
@@ -58,28 +58,30 @@ const GET: &str = concat!(
     columns!(),
     ", (SELECT text FROM outcomes WHERE call = calls.place) FROM calls WHERE id = ?1"
 );
+const RESUMABLE: &str = "SELECT 1 FROM runs WHERE id = ?1 AND status IN ('running', 'paused')";
 const OPEN: &str = concat!("SELECT ", columns!(), " FROM calls WHERE outcome IS NULL ORDER BY id");
 
 impl CallStore for SqliteStore {
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
-        let at_work = Arc::clone(self.workers());
+        let (at_work, given_back) = (Arc::clone(self.workers()), Arc::clone(self.workers()));
         let number = Arc::<OnceLock<u64>>::default();
         let told = Arc::clone(&number);
-        // A number that was handed out must not be handed out again.
-        let claimed = self.write(Survives::PowerLoss, move |conn| {
-            let epoch = workers::claim(conn, &at_work)?;
-            let _ = told.set(epoch);
-            Ok(epoch)
-        });
-        Box::pin(async move {
-            let claimed = claimed.await;
-            if claimed.is_err()
-                && let Some(epoch) = number.get()
-            {
-                self.workers().let_go(*epoch);
-            }
-            claimed
-        })
+        // A power cut may take it back: the log is one sequence, so it then took back everything that was written under it too. Any synced
+        // commit after this one syncs it as well.
+        self.write_or(
+            Survives::Kill,
+            move |conn| {
+                let epoch = workers::claim(conn, &at_work)?;
+                let _ = number.set(epoch);
+                Ok(epoch)
+            },
+            // Before the next job: the number is given out again.
+            move || {
+                if let Some(epoch) = told.get() {
+                    given_back.let_go(*epoch);
+                }
+            },
+        )
     }
 
     fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -172,7 +174,8 @@ impl CallStore for SqliteStore {
         take_batches: bool,
     ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
         let at_work = Arc::clone(self.workers());
-        let recovered = self.write(Survives::PowerLoss, move |conn| {
+        // What a power cut takes back of it is found again, and dealt with in the same way, by whoever recovers next.
+        let recovered = self.write(Survives::Kill, move |conn| {
             let found = recover(conn, &at_work, epoch, now_ms, take_batches)?;
             Ok((found, workers::left_files(conn, &at_work)?))
         });
@@ -350,6 +353,12 @@ fn open(conn: &Connection) -> Result<Vec<CallRow>, Failure> {
     conn.prepare_cached(OPEN)?.query_and_then([], call_row)?.collect()
 }
 
+/// Whether somebody may go on with the run of a call. A run that nobody stored, or that has ended, is gone with whoever worked on it.
+fn has_stored_run(conn: &Connection, run: Option<RunId>) -> Result<bool, Failure> {
+    let Some(run) = run else { return Ok(false) };
+    Ok(conn.prepare_cached(RESUMABLE)?.exists([run.to_string()])?)
+}
+
 /// The crash rule (DESIGN 4). The write lock is held, so two that recover at once do not meet.
 fn recover(
     conn: &Connection,
@@ -372,11 +381,11 @@ fn recover(
             continue;
         }
         let (call, of) = (row.facts.call, row.epoch);
-        let has_run = row.facts.run.is_some();
+        let run = row.facts.run;
         let started_at = row.started_at.unwrap_or(row.facts.received_at);
         let intent = Intent { facts: row.facts, started_at, epoch: of };
         let is_repeatable = intent.is_repeatable();
-        if is_repeatable && (has_run || goes_on.contains(&call)) {
+        if is_repeatable && (goes_on.contains(&call) || has_stored_run(conn, run)?) {
             continue;
         }
         end(conn, &Settlement::of_crash(intent, now_ms, of))?;

@@ -1,4 +1,6 @@
-//! Looking back at calls. Each question names the index that answers it, so that a page takes the same time however many calls there are.
+//! Looking back at calls. Each question names the index that answers it. Pages go by ids, which are ordered by time: the calls of a window of
+//! time are looked for within a range of ids, and not among all that came after it. A filter that fits few of the calls of its range reads
+//! all of that range.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
@@ -12,8 +14,12 @@ use super::{at_most, text};
 use crate::error::Failure;
 use crate::store::SqliteStore;
 
-/// Calls of a window up to which its oldest one is looked for first; of more, most pages are full before they reach it.
+/// Calls of a window up to which its first and last ids are looked for first; of more, most pages are full before they reach the first.
 const WINDOW: usize = 20_000;
+
+/// Milliseconds by which an id may seem to be made after its call was received, as clocks are set. It may well be made long before, when the call
+/// waited for a person, so the beginning of a window of time says nothing about ids.
+const SLACK: i64 = 24 * 60 * 60 * 1_000;
 
 const LIKE: &str = "SELECT id FROM calls INDEXED BY calls_of_owner
     WHERE owner = ?1 AND id >= ?2 AND id < ?2 || x'7f' ORDER BY id DESC LIMIT ?3";
@@ -24,26 +30,26 @@ const ENDED: &str =
 const OPEN: &str = "SELECT tool, id, received_at FROM calls INDEXED BY calls_open
     WHERE outcome IS NULL AND owner = ?1 AND received_at >= ?2 AND tool IS NOT NULL";
 const MESSAGE: &str = "SELECT coalesce(message, '') FROM calls WHERE id = ?1";
-const OLDEST: &str = "SELECT count(*), min(id) FROM (
+const BOUNDS: &str = "SELECT count(*), min(id), max(id) FROM (
         SELECT id FROM calls INDEXED BY calls_ended
-        WHERE outcome IS NOT NULL AND owner = ?1 AND received_at >= ?2
+        WHERE outcome IS NOT NULL AND owner = ?1 AND received_at >= ?2 AND received_at < ?3
         UNION ALL
         SELECT id FROM calls INDEXED BY calls_open
-        WHERE outcome IS NULL AND owner = ?1 AND received_at >= ?2
-        LIMIT ?3
+        WHERE outcome IS NULL AND owner = ?1 AND received_at >= ?2 AND received_at < ?3
+        LIMIT ?4
     )";
 
 impl CallHistory for SqliteStore {
     fn calls(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
         self.read(move |conn| {
-            let oldest = match filter.since {
-                Some(since) => oldest(conn, &filter.owner, since)?,
-                None => Oldest::Far,
+            let window = match filter.since {
+                Some(since) => window(conn, &filter, since)?,
+                None => Window::Far,
             };
-            if matches!(oldest, Oldest::None) {
+            if matches!(window, Window::Empty) {
                 return Ok(Vec::new());
             }
-            let (sql, values) = page(&filter, &oldest);
+            let (sql, values) = page(&filter, window);
             let mut statement = conn.prepare_cached(&sql)?;
             statement.query_and_then(params_from_iter(values), call_row)?.collect()
         })
@@ -72,24 +78,26 @@ impl CallHistory for SqliteStore {
     }
 }
 
-/// Where a window of time begins among the ids.
-enum Oldest {
-    /// Nothing was received since then.
-    None,
-    At(String),
-    /// Too far away to look.
+/// Where the calls of a window of time are among the ids.
+enum Window {
+    /// Nothing was received in it.
+    Empty,
+    /// From the first of these ids to the last.
+    Between(String, String),
+    /// There are too many to look.
     Far,
 }
 
-fn oldest(conn: &Connection, owner: &str, since: i64) -> Result<Oldest, Failure> {
-    let key = (owner, since, at_most(WINDOW + 1));
-    let mut statement = conn.prepare_cached(OLDEST)?;
-    let (count, oldest): (i64, Option<String>) =
-        statement.query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(match oldest {
-        None => Oldest::None,
-        Some(_) if count > at_most(WINDOW) => Oldest::Far,
-        Some(id) => Oldest::At(id),
+fn window(conn: &Connection, filter: &CallFilter, since: i64) -> Result<Window, Failure> {
+    let until = filter.until.unwrap_or(i64::MAX);
+    let key = (&filter.owner, since, until, at_most(WINDOW + 1));
+    let mut statement = conn.prepare_cached(BOUNDS)?;
+    let (count, first, last): (i64, Option<String>, Option<String>) =
+        statement.query_row(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(match first.zip(last) {
+        None => Window::Empty,
+        Some(_) if count > at_most(WINDOW) => Window::Far,
+        Some((first, last)) => Window::Between(first, last),
     })
 }
 
@@ -108,7 +116,13 @@ impl Terms {
     }
 }
 
-fn page(filter: &CallFilter, oldest: &Oldest) -> (String, Vec<Value>) {
+/// The text before which all ids were made earlier than this; `None` = that is no time that an id holds.
+fn id_at(at: i64) -> Option<String> {
+    let millis = u64::try_from(at).ok().filter(|at| *at < 1 << 48)?;
+    Some(format!("call_{millis:012x}"))
+}
+
+fn page(filter: &CallFilter, window: Window) -> (String, Vec<Value>) {
     let index = match (filter.status, &filter.conversation) {
         (Some(CallStatus::Open), _) => " INDEXED BY calls_open WHERE outcome IS NULL",
         (_, Some(conversation)) if !conversation.is_empty() => {
@@ -125,14 +139,18 @@ fn page(filter: &CallFilter, oldest: &Oldest) -> (String, Vec<Value>) {
         Some(CallStatus::Ended(kind)) => Some(kind.as_str().to_owned()),
         _ => None,
     };
-    let since_id = match oldest {
-        Oldest::At(id) => Some(id.clone()),
-        _ => None,
+    let (first, last) = match window {
+        Window::Between(first, last) => (Some(first), Some(last)),
+        Window::Empty | Window::Far => (None, None),
     };
     terms.and("owner = ?", Some(filter.owner.clone()));
     terms.and("conversation = ?", filter.conversation.clone());
-    terms.and("id < ?", filter.before.map(|id| id.to_string()));
-    terms.and("id >= ?", since_id);
+    // The nearest of all, as the index is entered at one of them.
+    let before = filter.before.map(|id| id.to_string());
+    let after_last = last.map(|id| format!("{id}0"));
+    let until = filter.until.and_then(|until| id_at(until.saturating_add(SLACK)));
+    terms.and("id < ?", before.into_iter().chain(after_last).chain(until).min());
+    terms.and("id >= ?", first);
     terms.and("received_at >= ?", filter.since);
     terms.and("received_at < ?", filter.until);
     terms.and("tool = ?", filter.tool.clone());
@@ -174,4 +192,53 @@ fn measured(row: &Row<'_>) -> Result<MeasuredEnd, Failure> {
         run_nanos: u64::try_from(row.get::<_, i64>(6)?)?,
         ended_at: row.get(7)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    /// A call each second.
+    const CALLS: i64 = 30_000;
+    const START: i64 = 1_700_000_000_000;
+
+    fn filled() -> Connection {
+        let conn = crate::file::in_memory().unwrap();
+        let fill = "WITH n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < ?1)
+            INSERT INTO calls (id, owner, conversation, agent, workspace, channel, device, topic, origin, tool, received_at, epoch,
+                outcome, attempts, run_nanos, ended_at)
+            SELECT format('call_%012x%020x', ?2 + n * 100000, n), '', '', '', '', '', '', '', 'model', 'calc', ?2 + n * 100000, 1,
+                'succeeded', 1, 1, 1 FROM n";
+        conn.execute(fill, (CALLS, START)).unwrap();
+        conn
+    }
+
+    /// How many calls a page has, and the steps that it took.
+    fn steps(conn: &Connection, filter: &CallFilter) -> (usize, i32) {
+        let window = filter.since.map_or(Window::Far, |since| window(conn, filter, since).unwrap());
+        let (sql, values) = page(filter, window);
+        let mut statement = conn.prepare(&sql).unwrap();
+        let found = statement.query_and_then(params_from_iter(values), call_row).unwrap().count();
+        (found, statement.get_status(StatementStatus::VmStep))
+    }
+
+    #[test]
+    fn an_old_window_was_found_by_reading_everything_newer() {
+        let conn = filled();
+        let at = |n: i64| Some(START + n * 100_000);
+        let all = CallFilter { limit: 20, ..CallFilter::default() };
+        let cases = [
+            (CallFilter { until: at(100), ..all.clone() }, 20, "before then"),
+            (CallFilter { since: at(90), until: at(100), ..all.clone() }, 10, "a short window"),
+            (CallFilter { since: at(CALLS - 5), ..all.clone() }, 5, "the last"),
+            (CallFilter { since: at(0), until: at(30), ..all }, 20, "the first"),
+        ];
+        for (filter, count, which) in cases {
+            let (found, steps) = steps(&conn, &filter);
+            assert_eq!(found, count, "{which}");
+            assert!(steps < 20_000, "{which}: {steps} steps for {CALLS} calls");
+        }
+    }
 }

@@ -34,6 +34,9 @@ const LIST_STATUS: &str = select!(
 const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
     WHERE id = ?1 AND status = 'paused'
     RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
+const TAKE_LEFT: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
+    WHERE id = ?1 AND epoch = ?2 AND status IN ('running', 'paused')
+    RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
 
 impl RunStore for SqliteStore {
     fn put_run(&self, run: StoredRun) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -50,7 +53,17 @@ impl RunStore for SqliteStore {
 
     fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
         // An epoch that was handed out must not be handed out again.
-        self.write(Survives::PowerLoss, move |conn| take(conn, id))
+        self.write(Survives::PowerLoss, move |conn| {
+            let id = id.to_string();
+            take(conn, TAKE, [&id], &id)
+        })
+    }
+
+    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        self.write(Survives::PowerLoss, move |conn| {
+            let id = id.to_string();
+            take(conn, TAKE_LEFT, (&id, i64::try_from(epoch)?), &id)
+        })
     }
 
     fn runs<'a>(
@@ -113,15 +126,14 @@ fn refused(conn: &Connection, id: String, run: &StoredRun) -> Result<StoreError,
     })
 }
 
-fn take(conn: &Connection, id: RunId) -> Result<StoredRun, Failure> {
-    let id = id.to_string();
-    let mut statement = conn.prepare_cached(TAKE)?;
-    if let Some(taken) = statement.query_and_then([&id], run)?.next() {
+fn take(conn: &Connection, sql: &str, key: impl Params, id: &str) -> Result<StoredRun, Failure> {
+    let mut statement = conn.prepare_cached(sql)?;
+    if let Some(taken) = statement.query_and_then(key, run)?.next() {
         return taken;
     }
     let status: Option<String> =
-        conn.prepare_cached(STANDS)?.query_row([&id], |row| row.get(2)).optional()?;
-    Err(status.map_or(StoreError::Missing(id), StoreError::Conflict).into())
+        conn.prepare_cached(STANDS)?.query_row([id], |row| row.get(2)).optional()?;
+    Err(status.map_or_else(|| StoreError::Missing(id.to_owned()), StoreError::Conflict).into())
 }
 
 fn run(row: &Row<'_>) -> Result<StoredRun, Failure> {

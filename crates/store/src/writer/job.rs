@@ -26,16 +26,26 @@ pub(super) enum Ran {
     Broken(StoreError),
 }
 
+/// Whether there is anything left to do about a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// It is written, or the store has said why it never will be.
+    Yes,
+    /// The next try may succeed.
+    No,
+}
+
 /// Work with its result, whatever the type of that is.
 trait Task: Send {
     fn run(&mut self, conn: &Connection) -> Ran;
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+    fn answer(&mut self, committed: Result<(), StoreError>) -> Closed;
 }
 
 struct Typed<T, W, A> {
     work: W,
     result: Option<Result<T, StoreError>>,
-    answer: A,
+    /// `None` = it was told already, and the work is tried again for its own sake.
+    answer: Option<A>,
 }
 
 impl<T, W, A> Task for Typed<T, W, A>
@@ -58,15 +68,21 @@ where
         ran
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { result, answer, .. } = *self;
+    fn answer(&mut self, committed: Result<(), StoreError>) -> Closed {
         // What never ran has no result of its own.
-        answer(match (result, committed) {
-            (Some(Err(own)), _) => Err(own),
-            (_, Err(error)) => Err(error),
-            (Some(Ok(value)), Ok(())) => Ok(value),
-            (None, Ok(())) => Err(stopped()),
-        });
+        let (result, closed) = match (self.result.take(), committed) {
+            (Some(Err(own @ (StoreError::Full(_) | StoreError::Busy(_)))), _) => {
+                (Err(own), Closed::No)
+            }
+            (Some(Err(own)), _) => (Err(own), Closed::Yes),
+            (_, Err(error)) => (Err(error), Closed::No),
+            (Some(Ok(value)), Ok(())) => (Ok(value), Closed::Yes),
+            (None, Ok(())) => (Err(stopped()), Closed::Yes),
+        };
+        if let Some(answer) = self.answer.take() {
+            answer(result);
+        }
+        closed
     }
 }
 
@@ -96,7 +112,7 @@ impl Job {
             survives,
             is_outcome: false,
             is_patient: false,
-            task: Box::new(Typed { work: once, result: None, answer }),
+            task: Box::new(Typed { work: once, result: None, answer: Some(answer) }),
         }
     }
 
@@ -110,7 +126,7 @@ impl Job {
             survives,
             is_outcome: true,
             is_patient: false,
-            task: Box::new(Typed { work, result: None, answer }),
+            task: Box::new(Typed { work, result: None, answer: Some(answer) }),
         }
     }
 
@@ -123,13 +139,13 @@ impl Job {
         self.task.run(conn)
     }
 
-    /// Says how it went, when it is known whether the commit succeeded.
-    pub(super) fn answer(self, committed: Result<(), StoreError>) {
-        self.task.answer(committed);
+    /// Says how it went, when it is known whether the commit succeeded. The first answer is the one that is heard.
+    pub(super) fn answer(&mut self, committed: Result<(), StoreError>) -> Closed {
+        self.task.answer(committed)
     }
 
     /// Says why it was not done.
-    pub(super) fn refuse(self, error: &StoreError) {
+    pub(super) fn refuse(mut self, error: &StoreError) {
         self.task.answer(Err(error.clone()));
     }
 }

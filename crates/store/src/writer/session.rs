@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use toolcrib_core::{AuditCheckpoint, StoreError};
 
-use super::job::{Job, Ran, Survives};
+use super::job::{Closed, Job, Ran, Survives};
 use super::{Message, Settings};
 use crate::error::{is_disk_failure, sqlite_failed};
 use crate::failpoint;
@@ -30,6 +30,8 @@ const GATHER_MOST: Duration = Duration::from_millis(1);
 /// How long a write that nobody waits for waits for another one. It is there when its process is killed a moment later, or it is not; whoever
 /// asks for it in this process does not wait.
 const PATIENCE: Duration = Duration::from_micros(500);
+/// Outcomes that could not be written and are kept until they can be; of more, nothing is known when this process has ended.
+const KEPT: usize = 10_000;
 /// What the others are told when one write made SQLite give up the whole transaction.
 const TAKEN_BACK: &str = "a write of the same commit failed and took back all of it";
 
@@ -42,6 +44,8 @@ pub(super) struct Session {
     disk: Option<Disk>,
     notary: Option<Notary>,
     full_commit_delay: Duration,
+    /// Outcomes that found the database locked or full: whoever waited for them has been told, and nobody else could ever write them.
+    kept: Vec<Job>,
     /// Jobs of the last synced commit, and how long that took.
     last_full: (usize, Duration),
 }
@@ -59,7 +63,8 @@ impl Session {
         let now = Instant::now();
         let disk = disk.map(|(place, reserve)| Disk { place, reserve, looked: now, asked: now });
         let last_full = (1, Duration::ZERO);
-        Self { conn, sync: None, health, disk, notary, full_commit_delay, last_full }
+        let kept = Vec::new();
+        Self { conn, sync: None, health, disk, notary, full_commit_delay, kept, last_full }
     }
 
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
@@ -72,13 +77,27 @@ impl Session {
             match next {
                 Ok(Message::Job(job)) => carried = self.batch(job, messages),
                 Ok(Message::Seal(answer)) => answer(self.seal(true)),
-                Err(RecvTimeoutError::Timeout) => self.look(Duration::ZERO),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look(Duration::ZERO);
+                    let _ = self.write_kept();
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             // One that cannot be made now is made later, and `audit verify` shows how far the last one reaches.
             let _ = self.seal(false);
         }
+        let _ = self.write_kept();
         let _ = self.seal(true);
+    }
+
+    /// Tries again to write the outcomes that are kept. They go in a transaction of their own, so that they take down nothing else when there
+    /// still is no room.
+    fn write_kept(&mut self) -> Result<(), StoreError> {
+        if self.kept.is_empty() || self.health.broken().is_some() {
+            return Ok(());
+        }
+        let kept = std::mem::take(&mut self.kept);
+        self.write(kept, None)
     }
 
     /// One commit. Returns what was taken from the queue and belongs to a later one.
@@ -90,21 +109,46 @@ impl Session {
         if self.wanted(&jobs) == Survives::PowerLoss {
             self.gather(&mut jobs, &mut queue);
         }
-        let mut jobs = self.admitted(jobs);
+        let jobs = self.admitted(jobs);
         if jobs.is_empty() {
             return queue.carried;
         }
-        let mut ran = Vec::with_capacity(jobs.len());
-        let committed = self.transaction(&mut jobs, &mut ran, Some(&mut queue));
-        let again = self.answer(ran, committed);
-        if !again.is_empty() {
-            let mut ran = Vec::with_capacity(again.len());
-            let committed = self.transaction(&mut { again }, &mut ran, None);
-            for (job, _) in ran {
-                job.answer(committed.clone());
+        // First what is older: the end of a claim must not come before the outcomes under it.
+        match self.write_kept() {
+            // Nobody waits for the lock twice.
+            Err(busy @ StoreError::Busy(_)) => {
+                jobs.into_iter().for_each(|job| self.close(job, Err(busy.clone())));
             }
+            _ => drop(self.write(jobs, Some(&mut queue))),
         }
         queue.carried
+    }
+
+    /// Writes jobs in one commit, and in a second one those for which the reserve had to be given up; answers them.
+    fn write(
+        &mut self,
+        mut jobs: Vec<Job>,
+        queue: Option<&mut Queue<'_>>,
+    ) -> Result<(), StoreError> {
+        let mut ran = Vec::with_capacity(jobs.len());
+        let committed = self.transaction(&mut jobs, &mut ran, queue);
+        let mut again = self.answer(ran, &committed);
+        if again.is_empty() {
+            return committed;
+        }
+        let mut ran = Vec::with_capacity(again.len());
+        let committed = self.transaction(&mut again, &mut ran, None);
+        ran.into_iter().for_each(|(job, _)| self.close(job, committed.clone()));
+        committed
+    }
+
+    /// Answers a job, and keeps an outcome that may be written later. A store that is broken writes nothing any more.
+    fn close(&mut self, mut job: Job, committed: Result<(), StoreError>) {
+        let closed = job.answer(committed);
+        let keeps = closed == Closed::No && job.is_outcome && self.health.broken().is_none();
+        if keeps && self.kept.len() < KEPT {
+            self.kept.push(job);
+        }
     }
 
     fn wanted(&self, jobs: &[Job]) -> Survives {
@@ -171,7 +215,7 @@ impl Session {
     }
 
     /// Answers the jobs of a transaction; those that have to be tried again, now that the reserve is given up, are returned.
-    fn answer(&mut self, ran: Vec<(Job, bool)>, committed: Result<(), StoreError>) -> Vec<Job> {
+    fn answer(&mut self, ran: Vec<(Job, bool)>, committed: &Result<(), StoreError>) -> Vec<Job> {
         let is_full = matches!(committed, Err(StoreError::Full(_)));
         let freed = (is_full || ran.iter().any(|(_, full)| *full)) && self.give_up_reserve();
         let mut again = Vec::new();
@@ -179,7 +223,7 @@ impl Session {
             if freed && job.is_outcome && (is_full || was_full) {
                 again.push(job);
             } else {
-                job.answer(committed.clone());
+                self.close(job, committed.clone());
             }
         }
         again

@@ -1,5 +1,6 @@
 //! Jobs that share a commit: what one does wrong is its own matter.
 
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use super::*;
@@ -203,4 +204,93 @@ fn on_a_full_disk_outcomes_are_written_out_of_the_reserve() {
     }
     assert!(Reserve::of(&path).is_there());
     assert_eq!(kept(&writer), [1, 2, 4, 5]);
+}
+
+/// A writer on a file, whose database another connection can lock.
+fn on_disk(path: &Path) -> Writer {
+    let conn = Connection::open(path).unwrap();
+    conn.execute_batch(
+        "PRAGMA journal_mode = WAL;
+        CREATE TABLE IF NOT EXISTS t (x INTEGER PRIMARY KEY, y TEXT) STRICT",
+    )
+    .unwrap();
+    conn.busy_timeout(Duration::from_millis(20)).unwrap();
+    Writer::start(conn, Settings::in_memory(Arc::default()), || Ok(())).unwrap()
+}
+
+#[test]
+fn an_outcome_that_found_the_database_locked_was_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let writer = on_disk(&path);
+    assert_eq!(kept(&writer), [] as [i64; 0]);
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // Whoever waits is told at once; what is no outcome is refused for good.
+    for x in [1, 2] {
+        let refused = outcome(&writer, move |conn| insert(x, 1)(conn)).recv().unwrap();
+        assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+    }
+    let refused = send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap();
+    assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    // They come before what is asked for later.
+    let doubled = send(&writer, Survives::Kill, insert(1, 1)).recv().unwrap();
+    assert!(matches!(doubled, Err(StoreError::Failed(_))), "{doubled:?}");
+    assert_eq!(kept(&writer), [1, 2]);
+    // One that is refused for another reason is not tried again.
+    let doubled = outcome(&writer, |conn| insert(2, 1)(conn)).recv().unwrap();
+    assert!(matches!(doubled, Err(StoreError::Failed(_))), "{doubled:?}");
+    send(&writer, Survives::Kill, |conn| Ok(conn.execute_batch("DELETE FROM t")?))
+        .recv()
+        .unwrap()
+        .unwrap();
+    assert_eq!(kept(&writer), [] as [i64; 0]);
+}
+
+#[test]
+fn an_outcome_that_found_the_database_locked_is_written_when_it_closes_or_nothing_else_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let other = Connection::open(&path).unwrap();
+    let count = || other.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0));
+    let refuse_one = |x: i64| {
+        let writer = on_disk(&path);
+        assert!(!kept(&writer).contains(&x));
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let refused = outcome(&writer, move |conn| insert(x, 1)(conn)).recv().unwrap();
+        assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+        other.execute_batch("ROLLBACK").unwrap();
+        writer
+    };
+    drop(refuse_one(1));
+    assert_eq!(count(), Ok(1));
+    let writer = refuse_one(2);
+    let start = std::time::Instant::now();
+    while count() != Ok(2) {
+        assert!(start.elapsed() < Duration::from_secs(5), "nobody tried again");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(writer);
+    assert_eq!(count(), Ok(2));
+}
+
+#[test]
+fn an_outcome_that_found_no_room_was_lost() {
+    let (writer, go) = held();
+    go.send(()).unwrap();
+    let limit = |pages: u32| {
+        send(&writer, Survives::Kill, move |conn| {
+            Ok(conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?)
+        })
+    };
+    drop(limit(10).recv());
+    let refused = outcome(&writer, |conn| insert(1, 100_000)(conn)).recv().unwrap();
+    assert!(matches!(refused, Err(StoreError::Full(_))), "{refused:?}");
+    // It takes down nothing that fits.
+    assert_eq!(outcome(&writer, |conn| insert(2, 1)(conn)).recv().unwrap(), Ok(()));
+    assert_eq!(kept(&writer), [2]);
+    drop(limit(10_000).recv());
+    send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap().unwrap();
+    assert_eq!(kept(&writer), [1, 2, 3]);
 }

@@ -244,6 +244,20 @@ fn a_sweep_without_a_folder_is_one_of_nothing() {
 }
 
 #[test]
+fn a_sweep_forgot_everything_when_the_folder_was_missing() {
+    let world = world();
+    let meta = world.put(b"kept");
+    let away = world.folder.path().join("away");
+    fs::rename(world.files(), &away).unwrap();
+    let error = world.artifacts.sweep().unwrap_err();
+    assert!(error.to_string().contains("is missing"), "{error}");
+    assert_eq!(world.artifacts.meta(&meta.artifact, "ann").unwrap(), Some(meta.clone()));
+    fs::rename(away, world.files()).unwrap();
+    world.artifacts.sweep().unwrap();
+    assert!(world.is_there(&meta));
+}
+
+#[test]
 fn they_are_there_after_the_process() {
     let world = world();
     let meta = world.put(b"kept");

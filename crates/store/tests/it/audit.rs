@@ -39,6 +39,34 @@ fn event(at: i64) -> AuditEvent {
     AuditEvent::new(AuditKind::Switched, at, Arc::new(Context::default()))
 }
 
+#[tokio::test]
+async fn a_forged_row_below_the_first_was_trusted_for_its_call_and_hidden_from_the_verifier() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let epoch = store.claim().await.unwrap();
+    let begun = intent(Effect::SideEffect, epoch);
+    let call = begun.facts.call;
+    let forge = |seq: i64, chain: i64| {
+        let other = rusqlite::Connection::open(&path).unwrap();
+        let put =
+            "INSERT INTO audit (seq, chain, call, hash, text) VALUES (?1, ?2, ?3, x'ff', 'f')";
+        other.execute(put, (seq, chain, call.to_string())).unwrap();
+    };
+    forge(-3, -1);
+    // A chain of which nothing else is left is one that is looked at.
+    assert_eq!(store.chains().await.unwrap(), [(LOCAL_CHAIN, 0)]);
+    store.begin(begun.clone()).await.unwrap();
+    assert_eq!(store.chains().await.unwrap(), [(LOCAL_CHAIN, 1)]);
+    forge(0, 1);
+    let seqs = |rows: Vec<AuditRow>| rows.iter().map(|row| row.seq).collect::<Vec<_>>();
+    assert_eq!(seqs(store.records_of(call).await.unwrap()), [1]);
+    assert_eq!(seqs(store.records(LOCAL_CHAIN, 0, 9).await.unwrap()), [0, 0, 1]);
+    assert!(store.records(LOCAL_CHAIN, 1, 9).await.unwrap().is_empty());
+    store.settle(settlement(begun.facts, Some(1_500), epoch)).await.unwrap();
+    assert_eq!(seqs(store.records(LOCAL_CHAIN, 1, 9).await.unwrap()), [2]);
+}
+
 /// All records, when each follows from the one before it.
 pub(crate) async fn verified(store: &SqliteStore) -> Vec<AuditRow> {
     let rows = store.records(LOCAL_CHAIN, 0, usize::MAX).await.unwrap();

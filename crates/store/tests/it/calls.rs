@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    AcceptedBatch, CallHistory, CallId, CallStore, Effect, Intent, OutcomeKind, RunId, StoreError,
-    WorkerState,
+    AcceptedBatch, CallHistory, CallId, CallStore, ConversationStore, Effect, Intent, OutcomeKind,
+    RunStatus, RunStore, StoreError, StoredRun, WorkerState,
 };
 use toolcrib_store::{CommitCounts, SqliteStore};
-use toolcrib_testkit::conformance::{self, accepted, intent, settlement};
+use toolcrib_testkit::conformance::{self, accepted, conversation, intent, run, settlement};
 
 use crate::audit::verified;
 use crate::processes::start;
@@ -20,7 +20,7 @@ const CALLS: &str = "TOOLCRIB_TEST_CALLS";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn as_every_call_store() {
     let store = Arc::new(SqliteStore::in_memory().unwrap());
-    conformance::calls(Arc::clone(&store) as _, store as _).await;
+    conformance::calls(Arc::clone(&store) as _, Arc::clone(&store) as _, Some(&*store)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,7 +29,7 @@ async fn as_every_call_store_in_a_file() {
     let path = folder.path().join("store.db");
     let open = || Arc::new(SqliteStore::open(&path).unwrap());
     let (one, two) = (open(), open());
-    conformance::calls(Arc::clone(&one) as _, Arc::clone(&two) as _).await;
+    conformance::calls(Arc::clone(&one) as _, Arc::clone(&two) as _, Some(&*one)).await;
     verified(&one).await;
 }
 
@@ -120,6 +120,19 @@ async fn lock_files_go_with_their_claims() {
 }
 
 #[tokio::test]
+async fn a_claim_that_nobody_waited_for_was_alive_as_long_as_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let first = store.claim().await.unwrap();
+    drop(store.claim());
+    let third = store.claim().await.unwrap();
+    assert_eq!(third, first + 2);
+    assert_eq!(store.worker(first + 1).await, Ok(WorkerState::Gone));
+    assert_eq!(lock_files(&path), [first.to_string(), third.to_string()]);
+}
+
+#[tokio::test]
 async fn whoever_was_taken_over_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -147,7 +160,11 @@ async fn leave_behind(path: &Path) -> ! {
     let changes = intent(Effect::SideEffect, epoch);
     let reads = intent(Effect::Read, epoch);
     let mut of_run = intent(Effect::Read, epoch);
-    of_run.facts.run = Some(RunId::fresh());
+    let talk = conversation("ann");
+    store.put_conversation(talk.clone()).await.unwrap();
+    let paused = StoredRun { status: RunStatus::Paused, ..run(&talk) };
+    store.put_run(paused.clone()).await.unwrap();
+    of_run.facts.run = Some(paused.id);
     let in_batch = intent(Effect::Idempotent, epoch);
     let batch = accepted("ann", &[in_batch.facts.call], epoch);
     store.accept(batch).await.unwrap();

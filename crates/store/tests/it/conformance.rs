@@ -102,7 +102,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let store = SqliteStore::in_memory().unwrap();
-        runtime.block_on(conformance::call_sequence(&store, &bytes));
+        runtime.block_on(conformance::call_sequence(&store, Some(&store), &bytes));
     }
 }
 

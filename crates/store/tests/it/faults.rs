@@ -166,6 +166,34 @@ async fn a_database_that_others_keep_locked_is_busy_and_then_free() {
     store.begin(intent(Effect::SideEffect, epoch)).await.unwrap();
 }
 
+#[tokio::test]
+async fn a_lock_that_outlasts_the_wait_neither_loses_an_outcome_nor_stops_a_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let busy = Some(Duration::from_millis(100));
+    let store =
+        SqliteStore::open_with(&path, StoreOptions { busy, ..StoreOptions::default() }).unwrap();
+    let epoch = store.claim().await.unwrap();
+    let begun = intent(Effect::SideEffect, epoch);
+    store.begin(begun.clone()).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let late = store.settle(settlement(begun.facts.clone(), Some(1_500), epoch)).await;
+    assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
+    // One that nobody waits for is behind the lock, and the read is not.
+    store.begin(intent(Effect::Read, epoch)).await.unwrap();
+    let open = store.open().await.unwrap();
+    assert_eq!(open.iter().map(|row| row.facts.call).collect::<Vec<_>>(), [begun.facts.call]);
+    let ended = store.release(epoch).await;
+    assert!(matches!(ended, Err(StoreError::Busy(_))), "{ended:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(store);
+    let store = SqliteStore::open(&path).unwrap();
+    let end = store.call(begun.facts.call).await.unwrap().unwrap().row.end;
+    assert_eq!(end, Some(settlement(begun.facts, Some(1_500), epoch).record.end));
+    verified(&store).await;
+}
+
 async fn check_lost(harm: impl FnOnce(&Path), words: &str, writes: bool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");

@@ -3,22 +3,25 @@
 use std::collections::BTreeSet;
 
 use toolcrib_core::{
-    Acceptance, AcceptedBatch, BatchId, CallFacts, CallId, CallRow, CallStore, Effect, Intent,
-    RunId, Settlement, StoreError, WorkerState,
+    Acceptance, AcceptedBatch, BatchId, CallFacts, CallId, CallRow, CallStore, Checkpoints, Effect,
+    Intent, RunId, RunStatus, Settlement, StoreError, WorkerState,
 };
 
 use super::call_rows::{accepted, intent, settlement, under_key};
 use super::calls::{EFFECTS, started};
+use super::recovery::stored_run;
 
 /// Calls, batches and keys that operations meet at.
 const FEW: u8 = 5;
 
-/// Reads operations from bytes, four each, and does them in the store, which is empty at first, and in a plain model.
+/// Reads operations from bytes, four each, and does them in the store, which is empty at first, and in a plain model. Calls of a run are of
+/// one that is paused in `runs`, which is the same store; `None` = it has no runs, and takes every one for such a run.
 ///
 /// # Panics
 /// When an answer is not the model's.
-pub async fn call_sequence(store: &dyn CallStore, bytes: &[u8]) {
-    let mut both = Both { store, model: Model::default(), runs: RunId::fresh() };
+pub async fn call_sequence(store: &dyn CallStore, runs: Option<&dyn Checkpoints>, bytes: &[u8]) {
+    let runs = stored_run(runs, RunStatus::Paused).await;
+    let mut both = Both { store, model: Model::default(), runs };
     for step in bytes.as_chunks::<4>().0 {
         both.step(*step).await;
         both.compare().await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolcrib_core::{
-    CallFacts, CallId, CallRow, CallStore, Effect, ErrorType, Intent, Outcome, OutcomeKind,
-    StoreError, ToolError, WorkerState,
+    CallFacts, CallId, CallRow, CallStore, Checkpoints, Effect, ErrorType, Intent, Outcome,
+    OutcomeKind, StoreError, ToolError, WorkerState,
 };
 
 use super::call_rows::{
@@ -30,9 +30,15 @@ pub(super) const EFFECTS: [Option<Effect>; 6] = [
 /// A call that changes nothing may be answered before the store has looked, so its `begin` may say yes where it should be refused. Then
 /// nothing is written all the same.
 ///
+/// `runs` are the runs of the same store; `None` = it has none, and takes every run for one that somebody goes on with.
+///
 /// # Panics
 /// When the store does something else.
-pub async fn calls(here: Arc<dyn CallStore>, there: Arc<dyn CallStore>) {
+pub async fn calls(
+    here: Arc<dyn CallStore>,
+    there: Arc<dyn CallStore>,
+    runs: Option<&dyn Checkpoints>,
+) {
     numbers_grow_and_owners_live_until_they_release(&*here, &*there).await;
     a_call_is_open_until_it_has_its_end(&*here).await;
     everything_that_is_known_comes_back(&*here).await;
@@ -46,7 +52,7 @@ pub async fn calls(here: Arc<dyn CallStore>, there: Arc<dyn CallStore>) {
     many_at_once_lose_nothing(&here, &there).await;
     one_end_of_many(&here, &there).await;
     batches::batches(&here, &there).await;
-    recovery::recovery(&here, &there).await;
+    recovery::recovery(&here, &there, runs).await;
 }
 
 /// Those of these calls that are open.

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolcrib_core::{
-    CallFacts, CallFilter, CallHistory, CallId, CallRow, CallStatus, CallStore, Context, ErrorType,
-    OutcomeKind, RunId, Settlement, ToolError, ToolName,
+    CallFacts, CallFilter, CallHistory, CallId, CallRow, CallStatus, CallStore, Clock as _,
+    Context, ErrorType, OutcomeKind, RunId, Settlement, SystemClock, ToolError, ToolName,
 };
 
 use super::call_rows::{end_with, facts, intent, outcome};
+
+/// In milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Calls are found by what is asked for, the newest first, page by page; metrics are exact.
 ///
@@ -80,6 +83,9 @@ async fn check(history: &dyn CallHistory, filter: CallFilter, expected: &[CallId
 async fn every_filter_fits_exactly(calls: &dyn CallStore, history: &dyn CallHistory) {
     let epoch = calls.claim().await.unwrap();
     let run = RunId::fresh();
+    // Ids are made now, so calls are received about now.
+    let today = SystemClock.now_ms() / DAY * DAY;
+    let at = |after: i64| today + after;
     let context = |agent: &str, conversation: &str| {
         Arc::new(Context {
             owner: "filters".into(),
@@ -88,26 +94,28 @@ async fn every_filter_fits_exactly(calls: &dyn CallStore, history: &dyn CallHist
             ..Context::default()
         })
     };
-    let a = CallFacts { context: context("general", "c1"), ..of("filters", "read_file", 1_000) };
+    let a =
+        CallFacts { context: context("general", "c1"), ..of("filters", "read_file", at(1_000)) };
     let b = CallFacts {
         run: Some(run),
         context: context("baker", "c1"),
-        ..of("filters", "write_file", 2_000)
+        ..of("filters", "write_file", at(2_000))
     };
-    let c = CallFacts { context: context("general", "c2"), ..of("filters", "read_file", 3_000) };
+    let c =
+        CallFacts { context: context("general", "c2"), ..of("filters", "read_file", at(3_000)) };
     let d = CallFacts {
         tool: None,
         operation: None,
         asked: Some("no such tool".into()),
         context: context("general", ""),
-        ..of("filters", "read_file", 500)
+        ..of("filters", "read_file", at(500))
     };
     let (ia, ib, ic, id) = (a.call, b.call, c.call, d.call);
     end(calls, epoch, a.clone(), None).await;
     end(calls, epoch, b.clone(), Some(ErrorType::Timeout)).await;
     begin(calls, epoch, c).await;
     end(calls, epoch, d, Some(ErrorType::ToolNotFound)).await;
-    end(calls, epoch, of("somebody", "read_file", 1_000), None).await;
+    end(calls, epoch, of("somebody", "read_file", at(1_000)), None).await;
 
     check(history, all("filters"), &[id, ic, ib, ia]).await;
     check(history, all("nobody"), &[]).await;
@@ -132,12 +140,21 @@ async fn every_filter_fits_exactly(calls: &dyn CallStore, history: &dyn CallHist
     check(history, status(CallStatus::Ended(OutcomeKind::Failed)), &[id]).await;
     check(history, status(CallStatus::Ended(OutcomeKind::Unknown)), &[]).await;
     let timed = |since, until| CallFilter { since, until, ..all("filters") };
-    check(history, timed(Some(2_000), None), &[ic, ib]).await;
-    check(history, timed(Some(2_001), None), &[ic]).await;
-    check(history, timed(None, Some(2_000)), &[id, ia]).await;
-    check(history, timed(Some(1_000), Some(3_000)), &[ib, ia]).await;
-    check(history, timed(Some(3_001), None), &[]).await;
-    let both = CallFilter { since: Some(600), until: Some(3_000), ..tool("read_file") };
+    check(history, timed(Some(at(2_000)), None), &[ic, ib]).await;
+    check(history, timed(Some(at(2_001)), None), &[ic]).await;
+    check(history, timed(None, Some(at(2_000))), &[id, ia]).await;
+    check(history, timed(Some(at(1_000)), Some(at(3_000))), &[ib, ia]).await;
+    check(history, timed(Some(at(3_001)), None), &[]).await;
+    // A call that waited for a person for days has an id from before.
+    let waited = of("waited", "read_file", at(5 * DAY));
+    let its = waited.call;
+    end(calls, epoch, waited, None).await;
+    let waited = |since, until| CallFilter { owner: "waited".into(), ..timed(since, until) };
+    check(history, waited(Some(at(4 * DAY)), None), &[its]).await;
+    check(history, waited(Some(at(4 * DAY)), Some(at(6 * DAY))), &[its]).await;
+    check(history, waited(None, Some(at(4 * DAY))), &[]).await;
+
+    let both = CallFilter { since: Some(at(600)), until: Some(at(3_000)), ..tool("read_file") };
     check(history, both, &[ia]).await;
     let both = CallFilter { status: Some(CallStatus::Open), ..talk("c2") };
     check(history, both, &[ic]).await;

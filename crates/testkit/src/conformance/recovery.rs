@@ -3,18 +3,26 @@
 use std::sync::Arc;
 
 use toolcrib_core::{
-    AcceptedBatch, BatchId, CallFacts, CallId, CallStore, Intent, Outcome, OutcomeKind, Recovered,
-    RunId, Settlement, StoreError,
+    AcceptedBatch, BatchId, CallFacts, CallId, CallStore, Checkpoints, Effect, Intent, Outcome,
+    OutcomeKind, Recovered, RunId, RunStatus, Settlement, StoreError, StoredRun,
 };
 
 use super::call_rows::{accepted, gone, intent, json_of, settlement};
 use super::calls::{EFFECTS, assert_open, open_of};
+use super::rows::{conversation, run};
 
 /// When the dead are dealt with.
 const NOW: i64 = 5_000;
 
-pub(super) async fn recovery(here: &Arc<dyn CallStore>, there: &Arc<dyn CallStore>) {
-    each_class_with_run_batch_and_neither(&**here, &**there).await;
+pub(super) async fn recovery(
+    here: &Arc<dyn CallStore>,
+    there: &Arc<dyn CallStore>,
+    runs: Option<&dyn Checkpoints>,
+) {
+    each_class_with_run_batch_and_neither(&**here, &**there, runs).await;
+    if let Some(runs) = runs {
+        a_call_of_a_run_that_nobody_goes_on_with_ends(&**here, &**there, runs).await;
+    }
     what_the_living_do_is_left_alone(&**here, &**there).await;
     a_batch_that_somebody_took_over_keeps_its_calls(&**here, &**there).await;
     batches_can_be_left_for_somebody_else(&**here, &**there).await;
@@ -59,13 +67,68 @@ enum GoesOn {
     Nobody,
 }
 
-async fn each_class_with_run_batch_and_neither(here: &dyn CallStore, there: &dyn CallStore) {
+/// A run that somebody may go on with.
+pub(super) async fn stored_run(runs: Option<&dyn Checkpoints>, status: RunStatus) -> RunId {
+    let Some(runs) = runs else { return RunId::fresh() };
+    let talk = conversation("ann");
+    runs.put_conversation(talk.clone()).await.unwrap();
+    let made = StoredRun { status, ..run(&talk) };
+    runs.put_run(made.clone()).await.unwrap();
+    made.id
+}
+
+/// Runs that are in no table, and those that have ended, kept such calls open for ever.
+async fn a_call_of_a_run_that_nobody_goes_on_with_ends(
+    here: &dyn CallStore,
+    there: &dyn CallStore,
+    runs: &dyn Checkpoints,
+) {
+    let lost = there.claim().await.unwrap();
+    let stored = async |status| stored_run(Some(runs), status).await;
+    let cases = [
+        (RunId::fresh(), false),
+        (stored(RunStatus::Ended).await, false),
+        (stored(RunStatus::Running).await, true),
+        (stored(RunStatus::Paused).await, true),
+    ];
+    let mut left = Vec::new();
+    for (run, stays) in cases {
+        let mut begun = intent(Effect::Read, lost);
+        begun.facts.run = Some(run);
+        there.begin(begun.clone()).await.unwrap();
+        left.push((begun, stays));
+    }
+    there.release(lost).await.unwrap();
+    let calls: Vec<CallId> = left.iter().map(|(begun, _)| begun.facts.call).collect();
+    let epoch = here.claim().await.unwrap();
+    let found = of(here.recover(epoch, NOW, true).await.unwrap(), &calls, &[]);
+    assert_eq!((found.unknown.as_slice(), found.interrupted.as_slice()), (&[][..], &calls[..2]));
+    for (begun, stays) in left {
+        if !stays {
+            assert_crashed(here, &begun).await;
+            continue;
+        }
+        assert_open(here, &begun, false).await;
+        let next = Intent { epoch, ..begun };
+        here.begin(next.clone()).await.unwrap();
+        here.settle(settlement(next.facts, Some(1_500), epoch)).await.unwrap();
+    }
+    here.release(epoch).await.unwrap();
+}
+
+async fn each_class_with_run_batch_and_neither(
+    here: &dyn CallStore,
+    there: &dyn CallStore,
+    runs: Option<&dyn Checkpoints>,
+) {
     let lost = there.claim().await.unwrap();
     let mut left: Vec<(Intent, GoesOn)> = Vec::new();
     for who in [GoesOn::Run, GoesOn::Batch, GoesOn::Nobody] {
         for effect in EFFECTS {
             let mut intent = intent(effect, lost);
-            intent.facts.run = (who == GoesOn::Run).then(RunId::fresh);
+            if who == GoesOn::Run {
+                intent.facts.run = Some(stored_run(runs, RunStatus::Paused).await);
+            }
             left.push((intent, who));
         }
     }
@@ -151,7 +214,7 @@ async fn a_batch_that_somebody_took_over_keeps_its_calls(
     there: &dyn CallStore,
 ) {
     let lost = here.claim().await.unwrap();
-    let left = intent(toolcrib_core::Effect::Read, lost);
+    let left = intent(Effect::Read, lost);
     let call = left.facts.call;
     let batch = accepted("ann", &[call], lost);
     here.accept(batch.clone()).await.unwrap();
@@ -214,7 +277,7 @@ async fn what_is_done_is_not_found_again(here: &dyn CallStore, there: &dyn CallS
     there.accept(batch.clone()).await.unwrap();
     there.done(batch.id).await.unwrap();
     there.done(batch.id).await.unwrap();
-    let late = intent(toolcrib_core::Effect::Read, lost);
+    let late = intent(Effect::Read, lost);
     let late = Intent { facts: CallFacts { call, ..late.facts }, ..late };
     there.begin(late.clone()).await.unwrap();
     there.release(lost).await.unwrap();
@@ -228,7 +291,7 @@ async fn what_is_done_is_not_found_again(here: &dyn CallStore, there: &dyn CallS
 
 async fn whoever_is_gone_recovers_nothing(store: &dyn CallStore) {
     let lost = store.claim().await.unwrap();
-    let left = intent(toolcrib_core::Effect::SideEffect, lost);
+    let left = intent(Effect::SideEffect, lost);
     store.begin(left.clone()).await.unwrap();
     store.release(lost).await.unwrap();
     for dead in [lost, gone(store).await] {

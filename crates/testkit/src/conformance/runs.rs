@@ -16,6 +16,8 @@ pub async fn runs(store: &dyn Checkpoints) {
     a_run_comes_back(store).await;
     an_older_epoch_is_fenced_off(store).await;
     only_a_paused_run_is_taken(store).await;
+    a_left_run_is_taken_at_its_epoch(store).await;
+    of_two_that_take_a_left_run_one_wins(store).await;
     lists_are_of_one_owner_and_status(store).await;
 }
 
@@ -83,6 +85,41 @@ async fn only_a_paused_run_is_taken(store: &dyn Checkpoints) {
     let ended = StoredRun { status: RunStatus::Ended, ..taken };
     store.put_run(ended.clone()).await.unwrap();
     assert_eq!(store.take_run(ended.id).await, Err(StoreError::Conflict("ended".into())));
+}
+
+async fn a_left_run_is_taken_at_its_epoch(store: &dyn Checkpoints) {
+    for status in [RunStatus::Running, RunStatus::Paused] {
+        let left = StoredRun { status, epoch: 3, ..run(&talk(store, "ann").await) };
+        assert!(matches!(store.take_left_run(left.id, 3).await, Err(StoreError::Missing(_))));
+        store.put_run(left.clone()).await.unwrap();
+        let conflict = Err(StoreError::Conflict(status.as_str().into()));
+        for epoch in [2, 4] {
+            assert_eq!(store.take_left_run(left.id, epoch).await, conflict);
+        }
+        assert_eq!(store.run(left.id).await, Ok(Some(left.clone())));
+        let taken = StoredRun { status: RunStatus::Running, epoch: 4, ..left.clone() };
+        assert_eq!(store.take_left_run(left.id, 3).await, Ok(taken.clone()));
+        assert_eq!(store.run(left.id).await, Ok(Some(taken.clone())));
+        // Whoever left it has lost it.
+        let fenced = Err(StoreError::Fenced { current: 4, claimed: 3 });
+        assert_eq!(store.put_run(left).await, fenced);
+        let ended = StoredRun { status: RunStatus::Ended, ..taken };
+        store.put_run(ended.clone()).await.unwrap();
+        let conflict = Err(StoreError::Conflict("ended".into()));
+        assert_eq!(store.take_left_run(ended.id, 4).await, conflict);
+    }
+}
+
+async fn of_two_that_take_a_left_run_one_wins(store: &dyn Checkpoints) {
+    let left = run(&talk(store, "ann").await);
+    store.put_run(left.clone()).await.unwrap();
+    let (one, two) = tokio::join!(store.take_left_run(left.id, 1), store.take_left_run(left.id, 1));
+    let lost = StoreError::Conflict("running".into());
+    let won = match (one, two) {
+        (Ok(won), Err(error)) | (Err(error), Ok(won)) if error == lost => won,
+        both => panic!("{both:?}"),
+    };
+    assert_eq!(won, StoredRun { epoch: 2, ..left });
 }
 
 async fn lists_are_of_one_owner_and_status(store: &dyn Checkpoints) {

@@ -7,6 +7,7 @@ mod events;
 mod forks;
 mod grammar;
 mod guards;
+mod keeping;
 mod model;
 mod pausing;
 mod questions;

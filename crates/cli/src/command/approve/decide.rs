@@ -4,11 +4,12 @@ use serde_json::json;
 use toolcrib_app::core::invoke::DecideError;
 use toolcrib_app::core::store::{Question, Waiting};
 use toolcrib_app::core::{
-    ApprovalRequest, Clock as _, Decision, DecisionRecord, RunId, SystemClock,
+    ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, RunId, SystemClock,
 };
-use toolcrib_app::{Decisions, Stores};
+use toolcrib_app::{Decisions, Stores, grant_of};
 
 use super::super::resume;
+use super::here::Step;
 use super::list::decision_words;
 use super::surroundings::Place;
 use super::{find, here, other_kind, store};
@@ -51,28 +52,68 @@ pub(super) async fn apply(
     match place {
         Place::Over => Err(over(stores, request).await),
         Place::Nobody if request.question.is_none() => {
-            here::carry_out(stores, &waiting, Some(record), json).await
+            let code = here::carry_out(stores, &waiting, Step::Decide(record), json).await?;
+            remembered(stores, request, json).await;
+            Ok(code)
         }
         Place::Nobody => only_record(stores, &waiting, record, json).await,
-        Place::Live(who) => {
-            let words = recorded(stores, request, record).await?;
-            say(request, &words, &format!("{who} goes on with it"), json)?;
-            Ok(0)
-        }
-        Place::Aside(run) => {
-            let words = recorded(stores, request, record).await?;
-            let next = match resume {
-                true => "its run goes on now".to_owned(),
-                false => format!("`toolcrib resume {}` goes on with its run", run.id),
-            };
-            // With --resume the events of the run are what is printed.
-            match resume {
-                true => output::remark(&format!("{words}; {next}"), json),
-                false => say(request, &words, &next, json)?,
-            }
-            if resume { resume::take_up(*run, json).await } else { Ok(0) }
+        Place::Live(_) | Place::Aside(_) => {
+            let record = recorded(stores, request, record).await?;
+            remembered(stores, request, json).await;
+            goes_on(stores, &waiting, record, resume, json).await
         }
     }
+}
+
+/// What comes of a decision that is written down. Whoever worked on the call may have ended or begun since the first look, so this is the
+/// place where it is now.
+async fn goes_on(
+    stores: &Stores,
+    waiting: &Waiting,
+    record: DecisionRecord,
+    resume: bool,
+    json: bool,
+) -> Result<u8, Failure> {
+    let request = &waiting.request;
+    let words = decision_words(&record);
+    let next = match Place::of(stores, waiting).await? {
+        Place::Live(who) => format!("{who} goes on with it"),
+        Place::Aside(run) if resume => {
+            // The events of the run are what is printed.
+            output::remark(&format!("{words}; its run goes on now"), json);
+            return resume::take_up(*run, json).await;
+        }
+        Place::Aside(run) => format!("`toolcrib resume {}` goes on with its run", run.id),
+        Place::Over | Place::Nobody if !has_not_run(stores, request).await? => {
+            format!("it went on at once; `toolcrib explain {}` says how", request.call)
+        }
+        Place::Nobody if may_run(&record.decision) => {
+            let left = "the process that waited for it has ended, so it is carried out here";
+            output::remark(&format!("{words}; {left}"), json);
+            return here::carry_out(stores, waiting, Step::GoOn, json).await;
+        }
+        Place::Over | Place::Nobody => "nobody waits for it any more".to_owned(),
+    };
+    say(request, &words, &next, json)?;
+    Ok(0)
+}
+
+/// Says so if a decision was to be remembered and is not: it is stored after the decision, which stands without it.
+async fn remembered(stores: &Stores, request: &ApprovalRequest, json: bool) {
+    let Ok(Some((_, Some(record)))) = stores.approvals.get(request.id).await else { return };
+    let Some(wanted) = grant_of(request, &record) else { return };
+    let is_it = |grant: &Grant| {
+        grant.operation == wanted.operation
+            && grant.args == wanted.args
+            && (grant.scope, grant.created_at) == (wanted.scope, wanted.created_at)
+    };
+    let why = match stores.grants.list(&wanted.owner).await {
+        Ok(grants) if grants.iter().any(is_it) => return,
+        Ok(_) => String::new(),
+        Err(error) => format!(" ({error})"),
+    };
+    let what = "it was decided about this call, but it could not be remembered";
+    output::remark(&format!("{what}{why}: the next call like it is asked about again"), json);
 }
 
 /// Writes a decision down, and nothing more.
@@ -82,8 +123,8 @@ pub(super) async fn only_record(
     record: DecisionRecord,
     json: bool,
 ) -> Result<u8, Failure> {
-    let words = recorded(stores, &waiting.request, record).await?;
-    say(&waiting.request, &words, "nobody waits for it any more", json)?;
+    let record = recorded(stores, &waiting.request, record).await?;
+    say(&waiting.request, &decision_words(&record), "nobody waits for it any more", json)?;
     Ok(0)
 }
 
@@ -91,10 +132,14 @@ async fn recorded(
     stores: &Stores,
     request: &ApprovalRequest,
     record: DecisionRecord,
-) -> Result<String, Failure> {
-    let decisions = decisions(stores);
-    let record = decisions.record(request.id, record).await;
-    record.map(|record| decision_words(&record)).map_err(|error| failure(request, error))
+) -> Result<DecisionRecord, Failure> {
+    let record = decisions(stores).record(request.id, record).await;
+    record.map_err(|error| failure(request, error))
+}
+
+/// Whether the call runs by this decision.
+pub(crate) fn may_run(decision: &Decision) -> bool {
+    matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
 }
 
 /// Where decisions are written down.
@@ -129,15 +174,14 @@ async fn decided_before(
     json: bool,
 ) -> Result<u8, Failure> {
     let request = &waiting.request;
-    let may_run = matches!(first.decision, Decision::Approve { .. } | Decision::Edit { .. });
-    let says_so_again = may_run && *again == Decision::approve();
+    let says_so_again = may_run(&first.decision) && *again == Decision::approve();
     if says_so_again && matches!(place, Place::Nobody) && has_not_run(stores, request).await? {
         let words = decision_words(first);
         output::remark(
             &format!("it was {words} before and has not run; it is carried out now"),
             json,
         );
-        return here::carry_out(stores, waiting, None, json).await;
+        return here::carry_out(stores, waiting, Step::GoOn, json).await;
     }
     let next = match place {
         Place::Aside(run) => format!("; `toolcrib resume {}` goes on with its run", run.id),

@@ -12,7 +12,8 @@ use toolcrib_app::Stores;
 use toolcrib_app::core::store::Question;
 use toolcrib_app::core::{ApprovalId, Decision, StoreError};
 
-pub(super) use decide::decisions;
+pub(super) use decide::{decisions, may_run};
+pub(super) use surroundings::Place;
 
 use super::short_id::{self, Found};
 use crate::cli::{Answer, Approve};

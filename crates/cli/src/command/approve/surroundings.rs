@@ -13,7 +13,7 @@ use crate::session::{self, Setup};
 use crate::world;
 
 /// Who goes on with a call after the decision.
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Another process waits for it; the words say which.
     Live(String),
     /// Its run is put aside, or was left by a process that died.
@@ -29,7 +29,7 @@ impl Place {
     ///
     /// # Errors
     /// Exit code 1 when the store cannot be read.
-    pub(super) async fn of(stores: &Stores, waiting: &Waiting) -> Result<Self, Failure> {
+    pub(crate) async fn of(stores: &Stores, waiting: &Waiting) -> Result<Self, Failure> {
         let run = match waiting.request.run {
             Some(id) => stores.runs.run(id).await.map_err(store)?,
             None => None,

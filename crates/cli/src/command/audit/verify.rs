@@ -9,8 +9,8 @@ use std::path::Path;
 use serde_json::json;
 use toolcrib_app::ANCHORS;
 use toolcrib_app::audit::{
-    Anchors, CallsReport, ChainReport, Evidence, PUBLIC_KEY_FILE, Remark, Start, TrustedKeys,
-    verify, verify_calls, verify_export,
+    Anchors, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, PUBLIC_KEY_FILE,
+    Remark, Start, TrustedKeys, verify, verify_calls, verify_decisions, verify_export,
 };
 use toolcrib_app::core::AuditStore;
 use toolcrib_app::core::audit::LOCAL_CHAIN;
@@ -25,6 +25,7 @@ use crate::world;
 struct Proof {
     chains: Vec<ChainReport>,
     calls: Option<CallsReport>,
+    decisions: Option<DecisionsReport>,
     remark: Option<Remark>,
 }
 
@@ -58,7 +59,7 @@ fn of_export(command: &Verify, export: &Path) -> Result<Proof, Failure> {
         verify_export(BufReader::new(file), &evidence)
     };
     let chains = chains.map_err(unreadable)?;
-    Ok(Proof { chains, calls: None, remark: evidence.remark() })
+    Ok(Proof { chains, calls: None, decisions: None, remark: evidence.remark() })
 }
 
 async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
@@ -91,11 +92,14 @@ async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
     let keys = keys.unwrap_or_default();
     let evidence = Evidence { keys, anchors, start: Start::Genesis };
     let chains = verify(&store, &evidence).await.map_err(unreadable)?;
-    let calls = match command.calls {
-        true => Some(verify_calls(&store, &store, &store, &[OWNER]).await.map_err(unreadable)?),
-        false => None,
-    };
-    Ok(Proof { chains, calls, remark: evidence.remark() })
+    let (mut calls, mut decisions) = (None, None);
+    if command.calls {
+        let owners = [OWNER];
+        let decided = DecisionStores { approvals: &store, grants: &store, switches: &store };
+        calls = Some(verify_calls(&store, &store, &store, &owners).await.map_err(unreadable)?);
+        decisions = Some(verify_decisions(&store, decided, &owners).await.map_err(unreadable)?);
+    }
+    Ok(Proof { chains, calls, decisions, remark: evidence.remark() })
 }
 
 fn anchors(path: &Path) -> Result<Anchors, Failure> {
@@ -127,6 +131,7 @@ impl Proof {
     fn is_sound(&self) -> bool {
         self.chains.iter().all(ChainReport::is_sound)
             && self.calls.as_ref().is_none_or(CallsReport::is_sound)
+            && self.decisions.as_ref().is_none_or(DecisionsReport::is_sound)
     }
 
     fn machine(&self) -> serde_json::Value {
@@ -134,6 +139,7 @@ impl Proof {
             "sound": self.is_sound(),
             "chains": self.chains,
             "calls": self.calls,
+            "decisions": self.decisions,
             "remarks": self.remark.iter().collect::<Vec<_>>(),
         })
     }
@@ -152,6 +158,20 @@ impl Proof {
                 text += &format!("  ! {finding}\n");
             }
             text += &further(calls.further);
+        }
+        if let Some(decided) = &self.decisions {
+            text += &format!(
+                "decisions: {} questions ({} decided), {} grants, {} switches looked at, {} records\n",
+                decided.questions,
+                decided.decisions,
+                decided.grants,
+                decided.switches,
+                decided.records
+            );
+            for finding in &decided.findings {
+                text += &format!("  ! {finding}\n");
+            }
+            text += &further(decided.further);
         }
         if let Some(remark) = &self.remark {
             text += &format!("  - {remark}\n");

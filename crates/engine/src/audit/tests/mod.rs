@@ -2,6 +2,7 @@
 
 mod attacks;
 mod calls;
+mod decisions;
 mod export;
 mod world;
 

@@ -13,11 +13,13 @@ use super::super::job::{Done, Job, Tx};
 use super::{at_most, column, number};
 
 const CHAINS: &str = "SELECT chain, seq FROM chains WHERE seq > 0 ORDER BY chain";
-const RECORDS: &str = "SELECT chain, seq, text, hash FROM audit WHERE chain = $1 AND seq > $2
+/// Numbers begin with 1. Whoever reads from the beginning sees what somebody put before it too, as number 0, which no record has.
+const RECORDS: &str = "SELECT chain, greatest(seq, 0), text, hash FROM audit
+    WHERE chain = $1 AND seq > CASE $2::bigint WHEN 0 THEN -9223372036854775808 ELSE $2::bigint END
     ORDER BY seq LIMIT $3";
-/// Chains are numbered as their stores began; within a chain the order is certain.
-const RECORDS_OF: &str =
-    "SELECT chain, seq, text, hash FROM audit WHERE call = $1 ORDER BY chain, seq";
+/// Chains are numbered as their stores began; within a chain the order is certain. What stands before the beginning is no evidence.
+const RECORDS_OF: &str = "SELECT chain, seq, text, hash FROM audit
+    WHERE call = $1 AND chain >= 0 AND seq >= 1 ORDER BY chain, seq";
 const PUT_CHECKPOINT: &str = "INSERT INTO checkpoints (chain, seq, head, at, key, signature)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (chain, seq)
     DO UPDATE SET head = excluded.head, at = excluded.at, key = excluded.key, signature = excluded.signature";

@@ -19,12 +19,14 @@ const LOCK: &str = "SELECT epoch FROM workers WHERE NOT works(epoch) AND epoch =
 const FENCE: &str = "UPDATE workers SET state = 'fenced' WHERE epoch = ANY($1) AND NOT works(epoch) RETURNING epoch";
 const TAKE: &str =
     "UPDATE batches SET epoch = $2 WHERE NOT is_done AND epoch = ANY($1) RETURNING id, body, epoch";
-/// A call that changes nothing stays open for whoever goes on with its run or its batch.
+/// A call that changes nothing stays open for whoever goes on with its run or its batch. A run that nobody stored, or that has ended, is gone
+/// with whoever worked on it.
 const LEFT: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM calls WHERE outcome IS NULL AND epoch = ANY($1) AND NOT (is_repeatable AND (
-        run IS NOT NULL OR id = ANY(SELECT unnest(calls) FROM batches WHERE NOT is_done)
+        EXISTS (SELECT FROM runs WHERE runs.id = calls.run AND runs.status IN ('running', 'paused'))
+        OR id = ANY(SELECT unnest(calls) FROM batches WHERE NOT is_done)
     )) ORDER BY id FOR UPDATE"
 );
 

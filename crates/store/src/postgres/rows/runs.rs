@@ -37,6 +37,9 @@ const LIST_STATUS: &str = select!(
 const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
     WHERE id = $1 AND status = 'paused'
     RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
+const TAKE_LEFT: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
+    WHERE id = $1 AND epoch = $2 AND status IN ('running', 'paused')
+    RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
 
 impl RunStore for PostgresStore {
     fn put_run(&self, run: StoredRun) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -48,7 +51,11 @@ impl RunStore for PostgresStore {
     }
 
     fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
-        self.write(Take(id))
+        self.write(Take { id, left_at: None })
+    }
+
+    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        self.write(Take { id, left_at: Some(epoch) })
     }
 
     fn runs<'a>(
@@ -147,19 +154,27 @@ async fn refused(
     })
 }
 
-struct Take(RunId);
+struct Take {
+    id: RunId,
+    /// The epoch of somebody who is gone; `None` = a paused run is taken.
+    left_at: Option<u64>,
+}
 
 impl Job for Take {
     type Answer = StoredRun;
 
     fn begins_with(&self) -> Option<&'static str> {
-        Some(TAKE)
+        Some(if self.left_at.is_some() { TAKE_LEFT } else { TAKE })
     }
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<StoredRun>, Failure>> {
         Box::pin(async move {
-            let id = self.0.to_string();
-            if let Some(row) = tx.link.first(TAKE, &[&id]).await? {
+            let id = self.id.to_string();
+            let taken = match self.left_at {
+                None => tx.link.first(TAKE, &[&id]).await?,
+                Some(epoch) => tx.link.first(TAKE_LEFT, &[&id, &i64::try_from(epoch)?]).await?,
+            };
+            if let Some(row) = taken {
                 return Ok(Done::quiet(run(&row)?));
             }
             let row = tx.link.first(STANDS, &[&id]).await?;

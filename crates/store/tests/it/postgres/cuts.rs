@@ -1,6 +1,7 @@
 //! Connections that are cut, and a server that crashes: what was answered is there, once, and nothing is done twice (reliability B3).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use toolcrib_core::{
     ApprovalStore as _, CallStore as _, Decision, DecisionRecord, Effect, FactStore as _,
@@ -52,27 +53,34 @@ async fn what_was_answered_is_there_once() {
     check(&server, &store, &all).await;
 }
 
-/// A decision whose connection is cut while its commit waits: for `event`, which `begin` brings about and `end` ends.
+/// Decisions, until the connection was cut while the commit of one waited: for `event`, which `begin` brings about and `end` ends.
 async fn cut_a_commit(server: &Server, name: &str, event: &str, begin: &[&str], end: &[&str]) {
     let store = open(&server.database(name)).await;
-    let asked = question();
-    let id = asked.request.id;
-    store.ask(asked).await.unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let decisions = tokio::spawn({
+        let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+        async move {
+            let mut count = 0;
+            while !stop.load(Ordering::Relaxed) {
+                decide(&store).await;
+                count += 1;
+            }
+            count
+        }
+    });
     begin.iter().for_each(|sql| drop(server.sql(name, sql)));
-    let record =
-        DecisionRecord { decision: Decision::Skip, decided_by: "ann".into(), decided_at: 3 };
-    let deciding = store.decide(id, record.clone());
     let cut = format!(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE application_name = 'toolcrib' AND wait_event = '{event}' AND query = 'COMMIT'"
     );
     while server.sql(name, &cut) == "0" {}
     end.iter().for_each(|sql| drop(server.sql(name, sql)));
-    assert_eq!(deciding.await, Ok(Ok(())), "{name}");
-    assert_eq!(store.get(id).await.unwrap().unwrap().1, Some(record));
-    let decided = "SELECT count(*) FROM audit WHERE text LIKE '%\"kind\":\"decided%'";
-    assert_eq!(server.sql(name, decided), "1");
-    assert_eq!(verified(&store).await, 2);
+    stop.store(true, Ordering::Relaxed);
+    let count = decisions.await.unwrap();
+    let kind = |kind: &str| format!("count(*) FILTER (WHERE text LIKE '%\"kind\":\"{kind}\"%')");
+    let sql = format!("SELECT {}, {}, count(*) FROM audit", kind("asked"), kind("decided"));
+    assert_eq!(server.sql(name, &sql), format!("{count}|{count}|{}", 2 * count));
+    assert_eq!(verified(&store).await, 2 * count);
 }
 
 /// The server has committed, and waits for a standby that there is not, when the connection goes.
