@@ -35,7 +35,9 @@ pub use toolcrib_engine::audit;
 /// Making output harmless and short as the door does.
 pub use toolcrib_engine::text;
 
-pub use toolcrib_engine::{Decisions, Engine, EngineSettings, Preset, SubmitError, ToolSettings, grant_of};
+pub use toolcrib_engine::{
+    Decisions, Engine, EngineSettings, Preset, SubmitError, ToolSettings, grant_of,
+};
 
 /// The address policy and the client that keeps it.
 pub use toolcrib_net as net;

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_core::{
-    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, Checkpoints, FactStore, GrantStore,
-    SwitchStore, UsageStore,
+    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, Checkpoints, FactStore,
+    GrantStore, SwitchStore, UsageStore,
 };
+use toolcrib_engine::audit::{AuditKey, KeyError};
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
     MemorySwitches, MemoryUsage,
 };
-use toolcrib_engine::audit::{AuditKey, KeyError};
 use toolcrib_store::{ArtifactLimits, Artifacts, OpenError, SqliteStore, StoreOptions};
 
 /// Name of the file of anchors in the folder of the audit.
@@ -23,6 +23,10 @@ pub enum StoresError {
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] OpenError),
+    /// The shared database cannot be used.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Shared(#[from] toolcrib_store::ConnectError),
     /// The key that signs the audit cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -60,18 +64,63 @@ impl Stores {
     /// [`StoresError`] when the database or the key of the audit cannot be used.
     pub fn open(database: Option<&Path>) -> Result<Self, StoresError> {
         let Some(path) = database else { return Ok(Self::memory()) };
-        let folder = Self::audit_folder(path);
-        let key = AuditKey::open(&folder)?;
-        let options = StoreOptions {
-            signer: Some(Arc::new(key)),
-            anchors: Some(folder.join(ANCHORS)),
-            ..StoreOptions::default()
+        let store = SqliteStore::open_with(path, signed(&Self::audit_folder(path))?)?;
+        let artifacts = artifacts(store.clone(), path);
+        Ok(Self::of(Arc::new(store), artifacts))
+    }
+
+    /// Everything in a Postgres database that several machines share; the key of the audit, its anchors and the artifacts are in this
+    /// machine's state folder.
+    ///
+    /// # Errors
+    /// [`StoresError`] when the database, the folder or the key cannot be used.
+    #[cfg(feature = "postgres")]
+    pub async fn connect(url: &str, state: &Path) -> Result<Self, StoresError> {
+        let options = signed(&state.join("audit"))?;
+        let store = toolcrib_store::PostgresStore::connect(url, options).await?;
+        // Rows of artifacts stay beside their files.
+        let local = state.join("artifacts.db");
+        let artifacts = artifacts(SqliteStore::open(&local)?, &local);
+        Ok(Self::of(Arc::new(store), artifacts))
+    }
+
+    /// The same database without the key of its audit, to be looked at: closing it signs nothing. One that is gone is empty.
+    ///
+    /// # Errors
+    /// [`StoresError`] when the database cannot be used.
+    pub fn unsigned(database: &Path) -> Result<Self, StoresError> {
+        let store = if database.exists() {
+            SqliteStore::open(database)?
+        } else {
+            SqliteStore::in_memory()?
         };
-        let store = SqliteStore::open_with(path, options)?;
-        let limits = ArtifactLimits::default();
-        let artifacts = Artifacts::new(store.clone(), beside(path), limits).sweep_soon();
-        let store = Arc::new(store);
-        Ok(Self {
+        Ok(Self::of(Arc::new(store), Arc::new(MemoryArtifacts::default())))
+    }
+
+    /// The same of a shared database.
+    ///
+    /// # Errors
+    /// [`StoresError`] when the database cannot be used.
+    #[cfg(feature = "postgres")]
+    pub async fn connect_unsigned(url: &str) -> Result<Self, StoresError> {
+        let store = toolcrib_store::PostgresStore::connect(url, StoreOptions::default()).await?;
+        Ok(Self::of(Arc::new(store), Arc::new(MemoryArtifacts::default())))
+    }
+
+    fn of<S>(store: Arc<S>, artifacts: Arc<dyn ArtifactStore>) -> Self
+    where
+        S: Checkpoints
+            + CallStore
+            + CallHistory
+            + ApprovalStore
+            + GrantStore
+            + UsageStore
+            + SwitchStore
+            + AuditStore
+            + FactStore
+            + 'static,
+    {
+        Self {
             runs: Arc::clone(&store) as Arc<dyn Checkpoints>,
             calls: Arc::clone(&store) as Arc<dyn CallStore>,
             history: Arc::clone(&store) as Arc<dyn CallHistory>,
@@ -80,9 +129,9 @@ impl Stores {
             usage: Arc::clone(&store) as Arc<dyn UsageStore>,
             switches: Arc::clone(&store) as Arc<dyn SwitchStore>,
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
-            artifacts: Arc::new(artifacts),
+            artifacts,
             facts: store,
-        })
+        }
     }
 
     /// Where the key of a database's audit and its anchors are: the folder `audit` beside it.
@@ -109,6 +158,21 @@ impl Stores {
             facts: runs,
         }
     }
+}
+
+/// A store's options with the key of this folder, and the anchors in it.
+fn signed(folder: &Path) -> Result<StoreOptions, StoresError> {
+    Ok(StoreOptions {
+        signer: Some(Arc::new(AuditKey::open(folder)?)),
+        anchors: Some(folder.join(ANCHORS)),
+        ..StoreOptions::default()
+    })
+}
+
+/// Artifacts with their rows in this store and their files beside its database.
+fn artifacts(store: SqliteStore, database: &Path) -> Arc<dyn ArtifactStore> {
+    let limits = ArtifactLimits::default();
+    Arc::new(Artifacts::new(store, beside(database), limits).sweep_soon())
 }
 
 /// The folder of a database's artifacts: its own, as files that it does not know are removed from there.

@@ -38,7 +38,9 @@ impl Switched {
             None => (name == "tools").then_some(Self::Everything),
             Some(("tool", name)) => Some(Self::Tool(name.to_owned())),
             Some(("source", id)) => Some(Self::Source(id.to_owned())),
-            Some(("tier", tier)) => Tier::ALL.into_iter().find(|t| t.as_str() == tier).map(Self::Tier),
+            Some(("tier", tier)) => {
+                Tier::ALL.into_iter().find(|t| t.as_str() == tier).map(Self::Tier)
+            }
             Some(("feature", name)) => Some(Self::Feature(name.to_owned())),
             Some(_) => None,
         }

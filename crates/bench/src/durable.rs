@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use toolcrib_app::store::{SqliteStore, StoreOptions};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Batch, Call, CallCtx, CallStore as _, Effect, Entry, Invoker as _, Origin, Risk,
-    Tool, ToolError, ToolName, ToolOutput, ToolSpec, Trust, Typed, schema,
+    Batch, Call, CallCtx, CallStore as _, Effect, Entry, Invoker as _, Origin, Risk, Tool,
+    ToolError, ToolName, ToolOutput, ToolSpec, Trust, Typed, schema,
 };
 use toolcrib_engine::audit::{AuditKey, Evidence, PUBLIC_KEY_FILE, TrustedKeys};
 use toolcrib_engine::store::MemoryCalls;
 use toolcrib_engine::{Engine, audit};
-use toolcrib_app::store::{SqliteStore, StoreOptions};
 
 use crate::table::Table;
 
@@ -94,7 +94,8 @@ fn audit_keys(folder: &Path) -> TrustedKeys {
 }
 
 async fn durable(store: &Arc<SqliteStore>) -> Engine {
-    with_tools(Engine::builder().calls(Arc::clone(store) as _).approvals(Arc::clone(store) as _)).await
+    with_tools(Engine::builder().calls(Arc::clone(store) as _).approvals(Arc::clone(store) as _))
+        .await
 }
 
 async fn once(engine: &Engine, tool: &str, n: usize) -> Duration {

@@ -53,7 +53,48 @@ pub(crate) async fn with_stores(world: &World) -> Result<Toolcrib, Failure> {
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
+    if let Some(url) = Env::of_process().text(DATABASE_URL)? {
+        return shared(url, true);
+    }
     Stores::open(Some(&database()?)).map_err(|error| Failure::configuration(error.to_string()))
+}
+
+/// The same without the key of the audit, for whoever verifies it: closing them signs nothing.
+pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
+    match Env::of_process().text(DATABASE_URL)? {
+        Some(url) => shared(url, false),
+        None => Stores::unsigned(&database()?)
+            .map_err(|error| Failure::configuration(error.to_string())),
+    }
+}
+
+/// Names a database that several machines share, in place of the file in the state folder. It may hold a password, so it is no option.
+const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
+
+/// Connects on a thread of its own: callers may be async already.
+#[cfg(feature = "postgres")]
+fn shared(url: String, signs: bool) -> Result<Stores, Failure> {
+    let state = state_folder()?;
+    let connecting = std::thread::spawn(move || {
+        let runtime = runtime()?;
+        let stores = runtime.block_on(async {
+            if signs {
+                Stores::connect(&url, &state).await
+            } else {
+                Stores::connect_unsigned(&url).await
+            }
+        });
+        stores.map_err(|error| Failure::configuration(error.to_string()))
+    });
+    let failed = |_| Failure::run("connecting to the database broke off");
+    connecting.join().map_err(failed)?
+}
+
+#[cfg(not(feature = "postgres"))]
+fn shared(_url: String, _signs: bool) -> Result<Stores, Failure> {
+    Err(Failure::configuration(format!(
+        "{DATABASE_URL} is set, and this binary was built without Postgres; build it with `--features postgres`, or unset the variable"
+    )))
 }
 
 fn database() -> Result<PathBuf, Failure> {
@@ -74,15 +115,15 @@ pub(crate) async fn look_as_agent(world: &World, json: bool) -> Result<Toolcrib,
 fn seen(world: &World, json: bool) -> Result<Builder, Failure> {
     let config = config::load(&Env::of_process())?;
     let builder = Toolcrib::builder(settings(&somewhere(world), &config)?);
-    let database = database()?;
-    if !database.exists() {
+    let is_shared = Env::of_process().text(DATABASE_URL)?.is_some();
+    if !is_shared && !database()?.exists() {
         return Ok(builder);
     }
-    match Stores::open(Some(&database)) {
+    match stores() {
         Ok(stores) => Ok(builder.stores(stores)),
-        Err(error) => {
+        Err(failure) => {
             let what = "the switches of tools cannot be read, so none of them is shown";
-            output::remark(&format!("{what}: {error}"), json);
+            output::remark(&format!("{what}: {}", failure.message), json);
             Ok(builder)
         }
     }

@@ -112,6 +112,13 @@ impl Batch {
     /// Calls outside a run, in an empty context, with every enabled tool in view.
     #[must_use]
     pub fn new(origin: Origin, calls: Vec<Call>) -> Self {
-        Self { run: None, origin, context: Arc::default(), view: Arc::default(), calls, again: false }
+        Self {
+            run: None,
+            origin,
+            context: Arc::default(),
+            view: Arc::default(),
+            calls,
+            again: false,
+        }
     }
 }

@@ -152,7 +152,9 @@ pub enum DecideError {
     #[error("nobody has decided about it yet")]
     Undecided,
     /// The model's own questions are answered or skipped, those about a call are decided.
-    #[error("a question of the model is answered or skipped, and one about a call is decided; this is the other kind")]
+    #[error(
+        "a question of the model is answered or skipped, and one about a call is decided; this is the other kind"
+    )]
     Unfit,
     /// Its deadline has passed; the outcome is `expired`.
     #[error("the approval request has expired")]

@@ -71,8 +71,8 @@ pub use spec::{
 pub use store::{
     Acceptance, AcceptedBatch, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
     CallHistory, CallRecord, CallRow, CallStatus, CallStore, GrantStore, IdempotencyKey, Intent,
-    LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall, Switch, SwitchStore, ToolMetrics,
-    UsageBy, UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
+    LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall, Switch,
+    SwitchStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{CallCtx, Handler, StreamSink, Tool, Typed};

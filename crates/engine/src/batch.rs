@@ -7,7 +7,8 @@ use futures_util::{FutureExt as _, poll};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolcrib_core::{
-    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, StoreError, ToolError, ViewRequest, Watch,
+    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, StoreError, ToolError,
+    ViewRequest, Watch,
 };
 
 use crate::again;

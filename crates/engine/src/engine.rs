@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
-    AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture, CallStore,
-    CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker, Observer,
-    Permissions, Recovered, RunId, RunSpec, RunUsage, StoreError, SystemClock, Tier, ToolError, ToolSpec, Watch,
+    AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
+    CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker,
+    Observer, Permissions, Recovered, RunId, RunSpec, RunUsage, StoreError, SystemClock, Tier,
+    ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;
@@ -361,11 +362,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
-    pub async fn submit(
-        &self,
-        batch: Batch,
-        key: Option<&str>,
-    ) -> Result<Submitted, SubmitError> {
+    pub async fn submit(&self, batch: Batch, key: Option<&str>) -> Result<Submitted, SubmitError> {
         keyed::submit(&self.inner, batch, key).await
     }
 

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
-use toolcrib_core::{
-    Answer, ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallEnd, CallFacts, CallId,
-    CallRecord, CancellationToken, Context, ErrorType, Event, EventKind, ModelResult, Origin,
-    Outcome, OutcomeKind, RawArgs, Report, Settlement, Stage, StageRecord, StageVerdict, ToolError,
-    ToolOutput, ViewRequest, canonical,
-};
 use toolcrib_core::store::{ARGS_BYTES, MESSAGE_CHARS};
+use toolcrib_core::{
+    Answer, ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallEnd,
+    CallFacts, CallId, CallRecord, CancellationToken, Context, ErrorType, Event, EventKind,
+    ModelResult, Origin, Outcome, OutcomeKind, RawArgs, Report, Settlement, Stage, StageRecord,
+    StageVerdict, ToolError, ToolOutput, ViewRequest, canonical,
+};
 
 use crate::budget::Reservation;
 use crate::engine::Inner;

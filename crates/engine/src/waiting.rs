@@ -125,7 +125,9 @@ mod tests {
         let mut place = waiting.enter(id);
         assert_eq!(place.leave(), None);
         drop(place);
-        let Handed::Free(place) = waiting.hand_over(id, record()) else { panic!("nobody is there") };
+        let Handed::Free(place) = waiting.hand_over(id, record()) else {
+            panic!("nobody is there")
+        };
         assert!(matches!(waiting.hand_over(id, record()), Handed::There));
         drop(place);
         assert!(matches!(waiting.hand_over(id, record()), Handed::Free(_)));

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{
-    Context, RunId, RunStatus, RunUsage, StoreError, StoredMessage, StoredRun,
-};
+use toolcrib_core::{Context, RunId, RunStatus, RunUsage, StoreError, StoredMessage, StoredRun};
 use toolcrib_providers::chat::Message;
 
 use super::Work;

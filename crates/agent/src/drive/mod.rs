@@ -16,8 +16,8 @@ mod tools;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    ApprovalStore, BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec, RunStatus,
-    RunUsage, StoreError, ToolError, UsageStore, View, ViewRequest,
+    ApprovalStore, BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec,
+    RunStatus, RunUsage, StoreError, ToolError, UsageStore, View, ViewRequest,
 };
 use toolcrib_providers::model::{Model, ModelInfo};
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use toolcrib_app::args;
 use toolcrib_app::core::{
     ApprovalRequest, Approver, Asked, Batch, BoxFuture, Call, Decision, Effect, ErrorType, Gate,
-    Invoker as _, Origin, Proposal, Risk, RunLimits, ToolError, ToolName, ToolOutput,
-    ToolSpec, ViewRequest, Vote,
+    Invoker as _, Origin, Proposal, Risk, RunLimits, ToolError, ToolName, ToolOutput, ToolSpec,
+    ViewRequest, Vote,
 };
 use toolcrib_app::providers::Format;
 use toolcrib_testkit::ScriptedTool;
@@ -162,10 +162,7 @@ impl Approver for Slow {
     fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Asked> {
         Box::pin(async move {
             tokio::time::sleep(self.0).await;
-            Asked::Decided {
-                decision: Decision::approve(),
-                by: "ann".to_owned(),
-            }
+            Asked::Decided { decision: Decision::approve(), by: "ann".to_owned() }
         })
     }
 }

@@ -187,7 +187,7 @@ async fn an_approval_for_ever_ends_with_the_program_it_was_given_for() {
         folder.tool("plain", &format!("description = \"x\"\n{command}"), "echo old");
         fs::write(folder.at("plain/script.sh"), "echo old").unwrap();
         let (always, once) = (GrantScope::Always, GrantScope::Once);
-        let decisions = [always, once].map(|scope| Decision::approve_for(scope));
+        let decisions = [always, once].map(Decision::approve_for);
         let approver = Arc::new(ScriptedApprover::deciding(decisions));
         let source = folder.source();
         let w = folder.start().asking(&approver).open().await;

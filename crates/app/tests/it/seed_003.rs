@@ -486,10 +486,7 @@ fn requests() -> Vec<Row> {
                     .decide(request.id, decided(Decision::Deny { note: None }))
                     .await
                     .unwrap();
-                let second = w
-                    .engine()
-                    .decide(request.id, decided(Decision::approve()))
-                    .await;
+                let second = w.engine().decide(request.id, decided(Decision::approve())).await;
                 json!({"first": shown(first.as_ref().unwrap()), "second": second.unwrap_err().to_string(), "runs": tool.runs()})
             },
             json!({"first": {"error_type": "approval_denied"}, "second": "already decided by ann", "runs": 0}),
@@ -508,11 +505,8 @@ fn requests() -> Vec<Row> {
                     .attach(&toolcrib_testkit::source_of("test", &[&other]))
                     .await
                     .unwrap();
-                let answer = w
-                    .engine()
-                    .decide(request.id, decided(Decision::approve()))
-                    .await
-                    .unwrap();
+                let answer =
+                    w.engine().decide(request.id, decided(Decision::approve())).await.unwrap();
                 json!([shown(answer.as_ref().unwrap()), tool.runs(), other.runs()])
             },
             json!([
@@ -540,7 +534,8 @@ fn requests() -> Vec<Row> {
             "approved for the run: not asked again in it, and asked again in the next",
             async |s| {
                 let tool = risky();
-                let person = Arc::new(ScriptedApprover::deciding([Decision::approve_for(GrantScope::Run)]));
+                let person =
+                    Arc::new(ScriptedApprover::deciding([Decision::approve_for(GrantScope::Run)]));
                 let w = s.tool(&tool).asking(&person).open().await;
                 let (first, next) = (w.run(RunLimits::default()), w.run(RunLimits::default()));
                 let mut ended = Vec::new();

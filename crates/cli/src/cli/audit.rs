@@ -91,7 +91,7 @@ pub(crate) enum Since {
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// Hold every call and its outcome against its record too.
+    /// Hold every call, its outcome, and every decision against its record too.
     #[arg(long, conflicts_with = "file")]
     pub(crate) calls: bool,
     /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of the state folder.

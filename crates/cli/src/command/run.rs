@@ -27,11 +27,8 @@ pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
         let printer = Printer::new(session.console.clone());
         let control = Control::new();
         interrupt::stops(&control);
-        let surfaces = Surfaces {
-            control,
-            events: printer.sink(json),
-            person: Arc::new(session.person()),
-        };
+        let surfaces =
+            Surfaces { control, events: printer.sink(json), person: Arc::new(session.person()) };
         let start = session.start(&task, conversation);
         let finished = session.runner.start(start, &surfaces).await.map_err(failure)?;
         report(&finished, &printer, json)
@@ -76,7 +73,10 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
                     let id = wait.approval().map(|id| format!(" ({id})")).unwrap_or_default();
                     output::note(&format!("toolcrib: {}{id}", waits_for(&wait.what)));
                 }
-                output::note(&format!("toolcrib: decide with `toolcrib approve`, or go on with `toolcrib resume {}`", finished.run));
+                output::note(&format!(
+                    "toolcrib: decide with `toolcrib approve`, or go on with `toolcrib resume {}`",
+                    finished.run
+                ));
             }
         }
     }

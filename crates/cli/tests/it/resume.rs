@@ -134,7 +134,7 @@ fn a_run_is_taken_up_once() {
     let ended = env.run(&["resume", &run, "--approve"]).code(2);
     ended.says(&[&run, "does not wait for anybody"]);
     env.run(&["resume", "run_00000000000000000000000000000000"]).code(4).says(&["there is no run"]);
-    env.run(&["resume", "nonsense"]).code(2);
+    env.run(&["resume", "nonsense"]).code(4).says(&["there is no run nonsense", &run]);
 }
 
 #[test]

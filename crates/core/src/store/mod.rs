@@ -13,8 +13,9 @@ mod usage;
 pub use approvals::{ApprovalStore, Question, Waiting};
 pub use audit::AuditStore;
 pub use calls::{
-    ARGS_BYTES, Acceptance, AcceptedBatch, CallEnd, CallFacts, CallRecord, CallRow, CallStore, IdempotencyKey,
-    Intent, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement, StoredCall, WorkerState,
+    ARGS_BYTES, Acceptance, AcceptedBatch, CallEnd, CallFacts, CallRecord, CallRow, CallStore,
+    IdempotencyKey, Intent, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement, StoredCall,
+    WorkerState,
 };
 pub use grants::GrantStore;
 pub use history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};

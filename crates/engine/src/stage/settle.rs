@@ -3,17 +3,15 @@
 use std::borrow::Cow;
 
 use toolcrib_core::{
-    ErrorType, EventKind, ModelResult, Outcome, Settlement, Stage, StageVerdict, ToolError, defaults,
+    ErrorType, EventKind, ModelResult, Outcome, Settlement, Stage, StageVerdict, ToolError,
+    defaults,
 };
 
 use super::{repeat, shape};
 use crate::flight::{InFlight, Passed};
 use crate::pipeline::kind_of;
 
-pub(crate) async fn run(
-    flight: &mut InFlight,
-    result: Result<ModelResult, ToolError>,
-) -> Outcome {
+pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolError>) -> Outcome {
     flight.held = None;
     flight.queued = None;
     flight.permits.clear();

@@ -4,9 +4,9 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod artifacts;
 mod audit;
 mod calls;
-mod artifacts;
 mod conformance;
 mod faults;
 mod files;

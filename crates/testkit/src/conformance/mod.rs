@@ -25,7 +25,9 @@ mod usage;
 pub use approvals::approvals;
 pub use artifacts::{artifacts, new_artifact, put};
 pub use audit::{TestSigner, audit, audit_chain};
-pub use call_rows::{accepted, end_with, facts as call_facts, intent, outcome, refusal, settlement};
+pub use call_rows::{
+    accepted, end_with, facts as call_facts, intent, outcome, refusal, settlement,
+};
 pub use call_sequence::call_sequence;
 pub use calls::calls;
 pub use conversations::conversations;

@@ -194,7 +194,7 @@ impl Both<'_> {
         let owner = owner(b);
         let query = GrantQuery {
             args: &serde_json::Value::Null,
-        owner: &owner,
+            owner: &owner,
             operation: "op",
             definition_hash: "d",
             risk: Risk::High,

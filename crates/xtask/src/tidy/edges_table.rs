@@ -56,6 +56,10 @@ pub(super) const OWNED: &[(&str, &[&str], &str)] = &[
     ("hyper", &["net"], "there is one way to the network, and it checks addresses"),
     ("reqwest", &[], "it connects to addresses nobody checked"),
     ("rmcp", &["mcp"], "its types stay inside one crate"),
-    ("rusqlite", &["store", "crash"], "one crate writes to the database, and one looks at it from outside"),
+    (
+        "rusqlite",
+        &["store", "crash"],
+        "one crate writes to the database, and one looks at it from outside",
+    ),
     ("jsonschema", &["engine"], "arguments are validated in one stage"),
 ];

@@ -29,10 +29,7 @@ async fn a_run_with_parallel_calls_an_approval_a_denial_and_an_error() {
     let (look, delete) = (echo("look"), Arc::new(risky("delete")));
     let broken = Arc::new(ScriptedTool::new("broken").fails(ToolError::execution("it broke")));
     let approver = ScriptedApprover::new([
-        Asked::Decided {
-            decision: Decision::approve(),
-            by: "ann".into(),
-        },
+        Asked::Decided { decision: Decision::approve(), by: "ann".into() },
         Asked::Decided {
             decision: Decision::Deny { note: Some("not that".into()) },
             by: "ann".into(),

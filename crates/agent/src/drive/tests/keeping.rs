@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use toolcrib_core::{
-    BoxFuture, RunStatus, RunStore as _, StoreError, StoredMessage, StoredRun,
-};
+use toolcrib_core::{BoxFuture, RunStatus, RunStore as _, StoreError, StoredMessage, StoredRun};
 
 use super::super::DriveError;
 use super::*;
@@ -81,8 +79,7 @@ async fn a_checkpoint_that_failed_does_not_spoil_those_after_it() {
         let driver = Driver { store: Arc::clone(&store) as _, ..scene.driver() };
         let (conversation, run) = (ConversationId::fresh(), RunId::fresh());
         store.put_conversation(untitled(conversation)).await.unwrap();
-        let mut machine =
-            Machine::begin(run, conversation, Vec::new(), typed("go"), scene.rounds);
+        let mut machine = Machine::begin(run, conversation, Vec::new(), typed("go"), scene.rounds);
         let driven = driver.drive(&mut machine, &scene.job(), &scene.control).await.unwrap();
         assert!(matches!(driven, Driven::Ended(_)), "{driven:?}");
         let stored = store.runs.messages(conversation, 0).await.unwrap();

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_app::agent::machine::{Question, Said};
-use toolcrib_app::core::{
-    ApprovalRequest, Decision, DecisionRecord, OutcomeKind, RunStatus,
-};
+use toolcrib_app::core::{ApprovalRequest, Decision, DecisionRecord, OutcomeKind, RunStatus};
 use toolcrib_app::runner::WaitForDecision;
 
 use super::*;

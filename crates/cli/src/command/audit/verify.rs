@@ -12,9 +12,8 @@ use toolcrib_app::audit::{
     Anchors, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, PUBLIC_KEY_FILE,
     Remark, Start, TrustedKeys, verify, verify_calls, verify_decisions, verify_export,
 };
-use toolcrib_app::core::AuditStore;
 use toolcrib_app::core::audit::LOCAL_CHAIN;
-use toolcrib_app::store::SqliteStore;
+use toolcrib_app::core::{AuditStore, StoreError};
 
 use crate::cli::Verify;
 use crate::command::past::OWNER;
@@ -70,16 +69,12 @@ async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
         None if usual.exists() => Some(anchors(&usual)?),
         None => None,
     };
-    let path = super::database()?;
-    let store = if path.exists() {
-        SqliteStore::open(&path).map_err(unreadable)?
-    } else {
-        // A database that is gone is a chain without records, if anchors say that there were some.
-        SqliteStore::in_memory().map_err(unreadable)?
-    };
+    // A database that is gone is a chain without records, if anchors say that there were some.
+    let stores = world::unsigned_stores()?;
+    let audit = &*stores.audit;
     let keys = keys(command)?;
     let anchored = anchors.as_ref().is_some_and(|anchors| !anchors.checkpoints.is_empty());
-    let signed = anchored || !store.checkpoints(LOCAL_CHAIN).await.map_err(unreadable)?.is_empty();
+    let signed = anchored || has_checkpoints(audit).await.map_err(unreadable)?;
     if signed && keys.is_none() {
         return Err(no_key(command));
     }
@@ -91,15 +86,31 @@ async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
     }
     let keys = keys.unwrap_or_default();
     let evidence = Evidence { keys, anchors, start: Start::Genesis };
-    let chains = verify(&store, &evidence).await.map_err(unreadable)?;
+    let chains = verify(audit, &evidence).await.map_err(unreadable)?;
     let (mut calls, mut decisions) = (None, None);
     if command.calls {
         let owners = [OWNER];
-        let decided = DecisionStores { approvals: &store, grants: &store, switches: &store };
-        calls = Some(verify_calls(&store, &store, &store, &owners).await.map_err(unreadable)?);
-        decisions = Some(verify_decisions(&store, decided, &owners).await.map_err(unreadable)?);
+        let decided = DecisionStores {
+            approvals: &*stores.approvals,
+            grants: &*stores.grants,
+            switches: &*stores.switches,
+        };
+        let found = verify_calls(audit, &*stores.calls, &*stores.history, &owners).await;
+        calls = Some(found.map_err(unreadable)?);
+        decisions = Some(verify_decisions(audit, decided, &owners).await.map_err(unreadable)?);
     }
     Ok(Proof { chains, calls, decisions, remark: evidence.remark() })
+}
+
+/// Whether any chain was ever signed. A database whose records are all gone may still have its checkpoints.
+async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
+    let chains = audit.chains().await?.into_iter().map(|(chain, _)| chain);
+    for chain in chains.chain([LOCAL_CHAIN]) {
+        if !audit.checkpoints(chain).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn anchors(path: &Path) -> Result<Anchors, Failure> {
