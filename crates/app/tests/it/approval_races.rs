@@ -21,8 +21,8 @@ const RACES: usize = 2_000;
 const RACES_ON_DISK: usize = 250;
 const DEADLINES: usize = 1_000;
 const DEADLINES_ON_DISK: usize = 250;
-/// Races of the whole number.
-const ALL: usize = 10_000;
+/// Says how many of each there are instead: `TOOLCRIB_RACES=10000 cargo test --release -p toolcrib-app approval_races` is the whole number.
+const VARIABLE: &str = "TOOLCRIB_RACES";
 /// Calls that race at once: their writes share commits.
 const AT_ONCE: usize = 250;
 
@@ -154,22 +154,19 @@ fn on_disk(dir: &Path) -> Stores {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_decides_first_in_memory_has_decided() {
-    races(Stores::memory(), RACES).await;
+    races(Stores::memory(), number_of(RACES)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_decides_first_in_a_database_has_decided() {
     let dir = tempfile::tempdir().unwrap();
-    races(on_disk(dir.path()), RACES_ON_DISK).await;
+    races(on_disk(dir.path()), number_of(RACES_ON_DISK)).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "the whole number takes a minute in a debug build: `cargo test --release -- --ignored approval_races`"]
-async fn ten_thousand_races_and_a_thousand_deadlines() {
-    let dir = tempfile::tempdir().unwrap();
-    races(Stores::memory(), ALL).await;
-    races(on_disk(dir.path()), ALL).await;
-    late(on_disk(dir.path()), DEADLINES).await;
+/// How many there are of something.
+fn number_of(usual: usize) -> usize {
+    let wanted = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok());
+    wanted.unwrap_or(usual)
 }
 
 /// Decisions from 1 ms before the deadline to 1 ms after it, while the clock moves.
@@ -233,11 +230,11 @@ async fn late(stores: Stores, count: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn at_the_deadline_a_call_is_granted_or_expired_in_memory() {
-    late(Stores::memory(), DEADLINES).await;
+    late(Stores::memory(), number_of(DEADLINES)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn at_the_deadline_a_call_is_granted_or_expired_in_a_database() {
     let dir = tempfile::tempdir().unwrap();
-    late(on_disk(dir.path()), DEADLINES_ON_DISK).await;
+    late(on_disk(dir.path()), number_of(DEADLINES_ON_DISK)).await;
 }
