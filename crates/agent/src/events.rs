@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, CallId, ConversationId, DecisionRecord, ErrorType, OutcomeKind,
-    RawArgs, Report, RunId,
+    RawArgs, Report, RunId, UserQuestion,
 };
 use toolcrib_providers::chat::UserKind;
 use toolcrib_providers::{Stop, Usage};
 
 use crate::context::Money;
-use crate::machine::{Question, Said};
+use crate::machine::Said;
 
 /// Receives events, in their order. It is called in place: it passes on and returns at once.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
@@ -115,7 +115,7 @@ pub enum Event {
         approval: ApprovalId,
         /// The question.
         #[serde(flatten)]
-        question: Question,
+        question: UserQuestion,
     },
     /// A person answered.
     QuestionAnswered {
@@ -199,7 +199,7 @@ pub enum Waiting {
         approval: Option<ApprovalId>,
         /// The question.
         #[serde(flatten)]
-        question: Question,
+        question: UserQuestion,
     },
 }
 

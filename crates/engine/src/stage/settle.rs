@@ -36,13 +36,10 @@ pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolE
     flight.answered = true;
     let step = match stored {
         // The tool ran: its result is never thrown away because a record could not be written.
-        Err(error) => {
-            outcome.notes.push("What became of this call could not be recorded.".to_owned());
-            Passed(
-                StageVerdict::Changed,
-                Cow::Owned(format!("the outcome could not be recorded: {error}")),
-            )
-        }
+        Err(error) => Passed(
+            StageVerdict::Changed,
+            Cow::Owned(format!("the outcome could not be recorded: {error}")),
+        ),
         Ok(()) if over => Passed::changed("the budget of the run is now used up"),
         Ok(()) => Passed::PLAIN,
     };
