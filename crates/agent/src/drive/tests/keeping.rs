@@ -15,32 +15,7 @@ struct Flaky {
     fault: Mutex<Option<StoreError>>,
 }
 
-macro_rules! passed_on {
-    ($($trait:ident { $(fn $name:ident ($($arg:ident: $type:ty),*) -> $out:ty;)* })*) => {
-        $(impl toolcrib_core::$trait for Flaky {
-            $(fn $name<'a>(&'a self, $($arg: $type),*) -> BoxFuture<'a, Result<$out, StoreError>> {
-                self.runs.$name($($arg),*)
-            })*
-        })*
-    };
-}
-
-passed_on! {
-    ConversationStore {
-        fn put_conversation(conversation: Conversation) -> ();
-        fn conversation(id: ConversationId) -> Option<Conversation>;
-        fn conversations(owner: &'a str, limit: usize) -> Vec<Conversation>;
-        fn put_messages(conversation: ConversationId, messages: Vec<StoredMessage>) -> ();
-        fn messages(conversation: ConversationId, since: u64) -> Vec<StoredMessage>;
-    }
-    RunStore {
-        fn put_run(run: StoredRun) -> ();
-        fn run(id: RunId) -> Option<StoredRun>;
-        fn take_run(id: RunId) -> StoredRun;
-        fn take_left_run(id: RunId, epoch: u64) -> StoredRun;
-        fn runs(owner: &'a str, status: Option<RunStatus>, limit: usize) -> Vec<StoredRun>;
-    }
-}
+kept_by_its_runs!(Flaky);
 
 impl Checkpoints for Flaky {
     fn checkpoint(&self, run: StoredRun, messages: Vec<StoredMessage>) {

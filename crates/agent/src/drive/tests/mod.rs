@@ -1,6 +1,35 @@
 //! The driver with scripted models and a real engine: what a run does, and what is told of it. Every run of these tests is held against
 //! the grammar of events.
 
+/// A store that passes everything but checkpoints on to its member `runs`.
+macro_rules! kept_by_its_runs {
+    ($type:ident) => {
+        kept_by_its_runs! { $type
+            ConversationStore {
+                fn put_conversation(conversation: Conversation) -> ();
+                fn conversation(id: ConversationId) -> Option<Conversation>;
+                fn conversations(owner: &'a str, limit: usize) -> Vec<Conversation>;
+                fn put_messages(conversation: ConversationId, messages: Vec<StoredMessage>) -> ();
+                fn messages(conversation: ConversationId, since: u64) -> Vec<StoredMessage>;
+            }
+            RunStore {
+                fn put_run(run: StoredRun) -> ();
+                fn run(id: RunId) -> Option<StoredRun>;
+                fn take_run(id: RunId) -> StoredRun;
+                fn take_left_run(id: RunId, epoch: u64) -> StoredRun;
+                fn runs(owner: &'a str, status: Option<toolcrib_core::RunStatus>, limit: usize) -> Vec<StoredRun>;
+            }
+        }
+    };
+    ($type:ident $($trait:ident { $(fn $name:ident ($($arg:ident: $of:ty),*) -> $out:ty;)* })*) => {
+        $(impl toolcrib_core::$trait for $type {
+            $(fn $name<'a>(&'a self, $($arg: $of),*) -> BoxFuture<'a, Result<$out, StoreError>> {
+                self.runs.$name($($arg),*)
+            })*
+        })*
+    };
+}
+
 mod chain;
 mod compacting;
 mod events;
