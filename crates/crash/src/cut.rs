@@ -51,6 +51,8 @@ pub(crate) struct Notes {
     unsynced: Vec<Note>,
     /// Whether the fault that was ordered has come.
     pub(crate) faulted: bool,
+    /// Whether it has come to the database itself, and not to an anchor, a lock or an artifact beside it.
+    pub(crate) hit_database: bool,
 }
 
 impl Notes {
@@ -60,7 +62,8 @@ impl Notes {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             bytes => bytes?,
         };
-        let (mut notes, mut rest) = (Self { unsynced: Vec::new(), faulted: false }, &bytes[..]);
+        let (mut notes, mut rest) =
+            (Self { unsynced: Vec::new(), faulted: false, hit_database: false }, &bytes[..]);
         while let Some((note, more)) = parse(rest)? {
             notes.take(note);
             rest = more;
@@ -71,7 +74,11 @@ impl Notes {
     fn take(&mut self, note: Note) {
         match note.kind {
             Kind::Write | Kind::Truncate | Kind::Create | Kind::Unlink => self.unsynced.push(note),
-            Kind::Fault => self.faulted = true,
+            Kind::Fault => {
+                self.faulted = true;
+                let path = note.path.to_string_lossy();
+                self.hit_database |= path.ends_with(".db") || path.ends_with(".db-wal");
+            }
             // A file brings its content to the disk, a folder the names in it.
             Kind::Sync => self.unsynced.retain(|old| old.doomed || !old.is_saved_by(&note.path)),
             Kind::SyncFailed => {

@@ -231,10 +231,11 @@ impl Lane {
         let found_before = self.tally.found();
         self.rounds += 1;
         self.tally.rounds += 1;
-        let (faulted, ended) = self.load_on_disk(fault)?;
+        let ended = self.load_on_disk(fault)?;
         let notes = Notes::read(&self.log())?;
+        let (faulted, hit_database) = (notes.faulted, notes.hit_database);
         notes.cut(loses, &mut self.rng)?;
-        self.look_at_probes(fault, faulted, &ended);
+        self.look_at_probes(fault, hit_database, &ended);
         if self.rng.bool() {
             // What SQLite shares between processes was never on the disk.
             let _ = std::fs::remove_file(self.database().with_extension("db-shm"));
@@ -254,7 +255,7 @@ impl Lane {
         self.folder.path().join("disk")
     }
 
-    fn load_on_disk(&mut self, fault: Fault) -> Result<(bool, Ended)> {
+    fn load_on_disk(&mut self, fault: Fault) -> Result<Ended> {
         let room = self.folder.path().join("room");
         let _ = std::fs::remove_file(self.log());
         let disk =
@@ -268,13 +269,12 @@ impl Lane {
             _ => Kill::AfterReady(Duration::from_micros(self.rng.u64(..CUT))),
         };
         let room = matches!(fault, Fault::Full(_)).then_some(room);
-        let ended = self.worker(&program, None, Then::Load { batches: BATCHES, room }, kill)?;
-        Ok((Notes::read(&self.log())?.faulted, ended))
+        self.worker(&program, None, Then::Load { batches: BATCHES, room }, kill)
     }
 
-    /// After a fault of the disk nothing that changes something runs any more; when there is room again, it does.
-    fn look_at_probes(&mut self, fault: Fault, faulted: bool, ended: &Ended) {
-        if !faulted {
+    /// After a fault under the database nothing that changes something runs any more; when there is room again, it does.
+    fn look_at_probes(&mut self, fault: Fault, hit_database: bool, ended: &Ended) {
+        if !hit_database {
             return;
         }
         for said in &ended.said {
