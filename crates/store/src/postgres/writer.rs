@@ -212,6 +212,9 @@ impl Writer {
                 }
                 Ended::Broken(error) => {
                     self.take_back().await;
+                    if self.fell_back(since).await? {
+                        continue;
+                    }
                     self.broken = Some(error.clone());
                     return Err(NotDone::All(error));
                 }
@@ -275,6 +278,13 @@ impl Writer {
         let committed = now.turn > before.turn;
         self.chain = Some(now);
         Ok(committed)
+    }
+
+    /// Whether the server went down and took the newest quick commits with it: the chain goes on from what is left of it then.
+    async fn fell_back(&mut self, since: Instant) -> Result<bool, NotDone> {
+        let before = self.chain.as_ref().map(|chain| chain.turn);
+        self.was_committed(since).await?;
+        Ok(self.chain.as_ref().map(|chain| chain.turn) < before)
     }
 
     /// One statement outside of a transaction, as often as it takes.
