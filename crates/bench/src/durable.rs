@@ -194,7 +194,8 @@ async fn many_stored(table: &mut Table) {
     {
         let store = store(folder.path(), None);
         let engine = durable(&store).await;
-        crowd(engine, "look", 256, STORED as usize).await;
+        // A width that divides the number.
+        crowd(engine, "look", 250, STORED as usize).await;
     }
     let begun = Instant::now();
     let store = store(folder.path(), None);
