@@ -222,8 +222,8 @@ impl SqliteStore {
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    /// Queues work for a transaction, and `undone` for the case that its commit fails or that nobody waits for it any more; that is done on the
-    /// thread that writes, before its next job.
+    /// Queues work for a transaction, and `undone` for the case that its commit fails, which is done on the thread that writes, before its
+    /// next job, or that nobody hears the answer, whenever the waiting ends.
     pub(crate) fn write_or<T: Send + 'static>(
         &self,
         survives: Survives,
@@ -231,13 +231,16 @@ impl SqliteStore {
         undone: impl FnOnce() + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
         let (tell, told) = oneshot::channel();
+        let unheard = Unheard(Some(undone));
         self.inner.writer.send(Job::new(survives, work, move |result| {
-            let has_failed = result.is_err();
-            if tell.send(result).is_err() || has_failed {
-                undone();
-            }
+            // An answer that is in the channel when its receiver goes is dropped with it, and `unheard` too.
+            let _ = tell.send(result.map(|value| (value, unheard)));
         }));
-        Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
+        Box::pin(async move {
+            let (value, mut unheard) = told.await.unwrap_or_else(|_| Err(stopped()))?;
+            unheard.0 = None;
+            Ok(value)
+        })
     }
 
     /// Queues work whose error is kept for the next [`flush`](Self::flushed) of the run.
@@ -340,5 +343,16 @@ struct Faults {
 impl Faults {
     fn lock(&self) -> MutexGuard<'_, HashMap<RunId, StoreError>> {
         self.by_run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does what is in it when it is dropped before somebody takes that out.
+struct Unheard<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for Unheard<F> {
+    fn drop(&mut self) {
+        if let Some(undone) = self.0.take() {
+            undone();
+        }
     }
 }
