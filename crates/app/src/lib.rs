@@ -32,6 +32,9 @@ pub use toolcrib_engine::args;
 /// The audit: its verifier and its key.
 pub use toolcrib_engine::audit;
 
+/// Rules, ready to judge.
+pub use toolcrib_engine::rules;
+
 /// Making output harmless and short as the door does.
 pub use toolcrib_engine::text;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use toolcrib_engine::EngineSettings;
+use toolcrib_engine::rules::RuleSet;
 
 /// Everything that can be set. The state folder has no default: a library does not look for a home folder.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub struct Settings {
     pub tool_folders: Vec<ToolFolder>,
     /// Files and folders that no file tool may touch even inside a root, beside the state and the folders of tools: configuration and keys.
     pub protected: Vec<PathBuf>,
+    /// Rules of all layers: who may call what.
+    pub rules: RuleSet,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
 }
@@ -67,6 +70,7 @@ impl Settings {
             database: None,
             tool_folders: Vec::new(),
             protected: Vec::new(),
+            rules: RuleSet::default(),
             locale: None,
         }
     }

@@ -47,7 +47,8 @@ impl Toolcrib {
     /// Begins with these settings.
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
-        let engine = Engine::builder().settings(settings.engine.clone());
+        let engine =
+            Engine::builder().settings(settings.engine.clone()).rules(settings.rules.clone());
         Builder { settings, engine, sources: Vec::new(), stores: None, library: None }
     }
 

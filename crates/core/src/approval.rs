@@ -11,6 +11,7 @@ use crate::canonical;
 use crate::grant::GrantScope;
 use crate::id::{ApprovalId, CallId, RunId};
 use crate::name::ToolName;
+use crate::rule::RuleRef;
 use crate::spec::{Effect, Reach, Risk};
 
 /// Which part of policy asks. A grant answers only the reasons it was given for.
@@ -34,6 +35,9 @@ pub struct AskReason {
     pub kind: ReasonKind,
     /// Why.
     pub text: String,
+    /// The rule, when one asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
 }
 
 /// The question: immutable, stored before it is shown (seed 003).

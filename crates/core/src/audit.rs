@@ -127,6 +127,9 @@ pub struct AuditEvent {
     /// Why a person is asked.
     pub reasons: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What policy said of the call, in one line.
+    pub policy: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     /// Fencing number of whoever wrote it.
     pub epoch: Option<u64>,
 }
@@ -160,6 +163,7 @@ impl AuditEvent {
             decision: None,
             by: None,
             reasons: Vec::new(),
+            policy: None,
             epoch: None,
         }
     }
@@ -178,6 +182,7 @@ impl AuditEvent {
             risk: facts.risk,
             effect: facts.effect,
             by: facts.approved_by.clone(),
+            policy: facts.policy.clone(),
             ..Self::new(kind, at, Arc::clone(&facts.context))
         }
     }
@@ -446,6 +451,7 @@ mod tests {
             args_hash: Some("a".into()),
             approval: None,
             approved_by: None,
+            policy: None,
             received_at: 1,
         };
         let end = CallEnd {

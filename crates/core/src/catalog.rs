@@ -10,6 +10,7 @@ use crate::BoxFuture;
 use crate::entry::{Entry, Source};
 use crate::error::ToolError;
 use crate::name::ToolName;
+use crate::rule::RuleRef;
 use crate::spec::{Status, Tier};
 
 /// What the caller's model can do with tools.
@@ -72,6 +73,16 @@ pub enum Exclusion {
     },
     /// A person switched it off, or it ships off.
     Disabled,
+    /// A rule denies every call of it to this caller.
+    Rule {
+        /// The rule.
+        rule: RuleRef,
+    },
+    /// The caller's role does not have it.
+    Role {
+        /// The flag that says so, such as `allow_shell_viewer`.
+        flag: String,
+    },
     /// The agent's list does not name it.
     Agent,
     /// The active skill does not allow it.
@@ -95,6 +106,8 @@ impl fmt::Display for Exclusion {
             Self::TierOff { tier } => write!(f, "the tier {tier:?} is switched off"),
             Self::FeatureOff { feature } => write!(f, "the feature \"{feature}\" is switched off"),
             Self::Disabled => f.write_str("it is switched off"),
+            Self::Rule { rule } => write!(f, "a rule denies it: {rule}"),
+            Self::Role { flag } => write!(f, "the flag {flag} is false"),
             Self::Agent => f.write_str("the agent's tool list does not name it"),
             Self::Skill => f.write_str("the active skill does not allow it"),
             Self::NotReady { status: Status::Available { missing } } => {

@@ -6,7 +6,9 @@ use crate::approval::ReasonKind;
 use crate::call::{Context, Origin};
 use crate::id::{CallId, RunId};
 use crate::permission::Permission;
+use crate::rule::{Decider, RuleRef};
 use crate::spec::{Effect, Reach, Risk, ToolSpec};
+use crate::taint::Labels;
 
 /// The call as policy sees it: final arguments, assessed.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +35,8 @@ pub struct Proposal<'a> {
     pub reach: Reach,
     /// Permissions that this call needs beyond the declared ones.
     pub extra_permissions: &'a [Permission],
+    /// What the run has read before; none outside a run.
+    pub labels: &'a Labels,
 }
 
 /// What a gate says of a call.
@@ -42,20 +46,24 @@ pub enum Vote {
     Deny {
         /// `permission_denied` or `policy_denied`.
         error_type: crate::error::ErrorType,
-        /// Why.
+        /// Why, in words for the model: what was refused, by what, and what would be allowed.
         reason: String,
+        /// The rule, when one refuses.
+        rule: Option<RuleRef>,
     },
     /// A person must decide.
     Ask {
         /// Which part of policy asks; permission and taint stand whatever else allows the call.
         kind: ReasonKind,
-        /// Why.
+        /// Why, in words for people.
         reason: String,
+        /// The rule, when one asks.
+        rule: Option<RuleRef>,
     },
     /// A rule allows it: the preset is not consulted.
     Allow {
-        /// Which rule.
-        reason: String,
+        /// The rule; of several that allow parts of a call, one.
+        rule: RuleRef,
     },
     /// Nothing to say.
     Abstain,
@@ -65,6 +73,11 @@ pub enum Vote {
 pub trait Gate: Send + Sync {
     /// Its name, for traces.
     fn name(&self) -> &'static str;
+
+    /// Which part of policy it is, where a ruling is shown.
+    fn decider(&self) -> Decider {
+        Decider::Gate
+    }
 
     /// Judges a call.
     ///

@@ -12,6 +12,7 @@ use crate::defaults;
 use crate::error::ToolError;
 use crate::id::{ApprovalId, RunId};
 use crate::outcome::Outcome;
+use crate::taint::Labels;
 
 /// What comes back for one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +54,7 @@ impl Default for RunLimits {
 }
 
 /// A run to be opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunSpec {
     /// Its id; `None` = a fresh one. A run that another process began goes on under the id that its approvals are bound to.
     pub id: Option<RunId>,
@@ -63,6 +64,8 @@ pub struct RunSpec {
     pub parent: Option<RunId>,
     /// What it may use itself.
     pub limits: RunLimits,
+    /// What was read before it, in its conversation or by a process that has died; those of its parent are added.
+    pub labels: Labels,
 }
 
 /// What a run has used, its child runs included.
@@ -128,6 +131,9 @@ pub trait Invoker: Send + Sync {
 
     /// Adds time that a model took to a run and its parents.
     fn charge_time(&self, run: RunId, time: Duration);
+
+    /// What a run has read so far; `None` = it is not open.
+    fn labels(&self, run: RunId) -> Option<Labels>;
 
     /// What a run has used; `None` = it is not open.
     fn usage(&self, run: RunId) -> Option<RunUsage>;

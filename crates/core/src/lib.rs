@@ -33,10 +33,12 @@ pub mod outcome;
 pub mod output;
 pub mod pattern;
 pub mod permission;
+pub mod rule;
 pub mod schema;
 pub mod spec;
 pub mod spill;
 pub mod store;
+pub mod taint;
 pub mod tool;
 
 use std::future::Future;
@@ -65,6 +67,7 @@ pub use name::{NameError, ToolName, remote_name};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
 pub use output::{Blob, Block, ToolOutput, Trust};
 pub use permission::{Permission, PermissionState, Permissions};
+pub use rule::{Decider, RuleRef, Ruling, Verdict};
 pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
@@ -74,6 +77,7 @@ pub use store::{
     LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall, Switch,
     SwitchStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
 };
+pub use taint::{Label, Labels, Raised};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{CallCtx, Handler, StreamSink, Tool, Typed};
 

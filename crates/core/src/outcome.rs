@@ -12,7 +12,9 @@ use crate::error::{ErrorType, ToolError};
 use crate::id::CallId;
 use crate::name::ToolName;
 use crate::output::{Block, Trust};
+use crate::rule::Ruling;
 use crate::spec::{Effect, Reach, Risk};
+use crate::taint::Labels;
 
 /// The seven ways a call ends. Suspension is a state on the way, not an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -173,6 +175,12 @@ pub struct Report {
     pub reach: Option<Reach>,
     /// Who approved, when somebody was asked.
     pub approved_by: Option<String>,
+    /// What policy said; `None` = the call never came so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ruling: Option<Ruling>,
+    /// What the run had read before, when that is anything.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
 }
 
 /// What the model reads.

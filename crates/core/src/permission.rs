@@ -36,7 +36,7 @@ impl fmt::Display for Permission {
 }
 
 /// What the host says of a permission at this moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermissionState {
     /// Granted.
     Granted,
@@ -45,7 +45,10 @@ pub enum PermissionState {
     /// Refused; asking again later may help.
     Denied,
     /// Refused for good ("don't ask again"): only the settings change it.
-    DeniedForGood,
+    DeniedForGood {
+        /// How, in words for the person: a command or a place in the settings.
+        change: String,
+    },
 }
 
 /// The host's permissions. Asked before every call, never only the first time (seed 001, permission rule 2).

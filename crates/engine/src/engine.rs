@@ -9,8 +9,8 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
     CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker,
-    Observer, Permissions, Recovered, RunId, RunSpec, RunUsage, StoreError, SystemClock, Tier,
-    ToolError, ToolSpec, Watch,
+    Labels, Observer, Permissions, Recovered, RunId, RunSpec, RunUsage, StoreError, SystemClock,
+    Tier, ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;
@@ -21,6 +21,7 @@ use crate::keyed::{self, Keyed, SubmitError, Submitted};
 use crate::locks::Locks;
 use crate::observers::Observers;
 use crate::registry::Registry;
+use crate::rules::RuleSet;
 use crate::run::{Runs, not_open};
 use crate::secrets::Secrets;
 use crate::settings::EngineSettings;
@@ -128,6 +129,7 @@ pub struct EngineBuilder {
     artifacts: Arc<dyn ArtifactStore>,
     clock: Arc<dyn Clock>,
     secrets: Vec<String>,
+    rules: RuleSet,
     setup: serde_json::Value,
 }
 
@@ -146,6 +148,7 @@ impl Default for EngineBuilder {
             artifacts: Arc::new(MemoryArtifacts::default()),
             clock: Arc::new(SystemClock),
             secrets: Vec::new(),
+            rules: RuleSet::default(),
             setup: serde_json::Value::Null,
         }
     }
@@ -181,6 +184,8 @@ impl EngineBuilder {
         /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
         /// `worker` beside: this engine's number in the call store.
         setup: serde_json::Value;
+        /// The rules of all layers.
+        rules: RuleSet;
         /// Values that are masked in every result, beside the configured values of tools: keys of providers.
         secrets: Vec<String>;
     }
@@ -455,6 +460,10 @@ impl Invoker for Engine {
         if let Some(run) = self.inner.runs.get(run) {
             run.budget.charge_time(time);
         }
+    }
+
+    fn labels(&self, run: RunId) -> Option<Labels> {
+        self.inner.runs.get(run).map(|run| Labels::clone(&run.labels()))
     }
 
     fn usage(&self, run: RunId) -> Option<RunUsage> {

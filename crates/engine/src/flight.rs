@@ -10,9 +10,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use toolcrib_core::store::{ARGS_BYTES, MESSAGE_CHARS};
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, AskReason, Assessment, BoxFuture, Call, CallEnd,
-    CallFacts, CallId, CallRecord, CancellationToken, Context, ErrorType, Event, EventKind,
-    ModelResult, Origin, Outcome, OutcomeKind, RawArgs, Report, Settlement, Stage, StageRecord,
-    StageVerdict, ToolError, ToolOutput, ViewRequest, canonical,
+    CallFacts, CallId, CallRecord, CancellationToken, Context, ErrorType, Event, EventKind, Labels,
+    ModelResult, Origin, Outcome, OutcomeKind, RawArgs, Report, Ruling, Settlement, Stage,
+    StageRecord, StageVerdict, ToolError, ToolOutput, Verdict, ViewRequest, canonical,
 };
 
 use crate::budget::Reservation;
@@ -24,6 +24,9 @@ use crate::stage::approve::{self, Resumed};
 use crate::stage::shape;
 use crate::view::Seen;
 use crate::waiting::Place;
+
+/// Text of the arguments, where it is short enough, and the hash of what they really were.
+pub(crate) type KeptArgs = (Option<String>, Option<String>);
 
 /// Characters of a name that was asked for and is no tool's (a canonical name has at most 64).
 const NAME_CHARS: usize = 100;
@@ -107,8 +110,14 @@ pub(crate) struct InFlight {
     pub(crate) notes: Vec<String>,
     pub(crate) assessment: Option<Assessment>,
     pub(crate) asks: Vec<AskReason>,
+    /// What policy said.
+    pub(crate) ruling: Option<Ruling>,
+    /// What the run had read when policy judged.
+    pub(crate) labels: Option<Arc<Labels>>,
     pub(crate) reservation: Option<Reservation>,
     pub(crate) approved_by: Option<String>,
+    /// Arguments as they are kept, and their hash, once the intent is recorded: they do not change after that.
+    pub(crate) kept: Option<KeptArgs>,
     /// The question that was decided about it.
     pub(crate) approval: Option<ApprovalId>,
     /// Its place among those that were decided about and go on, until it has its answer.
@@ -156,8 +165,11 @@ impl InFlight {
             notes: Vec::new(),
             assessment: None,
             asks: Vec::new(),
+            ruling: None,
+            labels: None,
             reservation: None,
             approved_by: None,
+            kept: None,
             approval: None,
             place: None,
             epoch: None,
@@ -308,7 +320,8 @@ impl InFlight {
         let evidence = self.engine().calls.keeps_evidence();
         let assessed = self.assessment.as_ref();
         let tool = self.tool.as_ref();
-        let (args, args_hash) = if evidence { self.kept_args() } else { (None, None) };
+        let kept = || self.kept.clone().unwrap_or_else(|| self.kept_args());
+        let (args, args_hash) = if evidence { kept() } else { (None, None) };
         CallFacts {
             call: self.call,
             run: self.scope.run.as_ref().map(|run| run.id),
@@ -324,8 +337,20 @@ impl InFlight {
             args_hash,
             approval: self.approval,
             approved_by: self.approved_by.clone(),
+            policy: self.policy_line().filter(|_| evidence),
             received_at: self.received_at,
         }
+    }
+
+    /// What policy said, as it is kept with the call: that of a rule, or of what asked or refused. What just ran needs no line.
+    fn policy_line(&self) -> Option<String> {
+        let ruling = self.ruling.as_ref()?;
+        let line = match &ruling.rule {
+            Some(rule) => rule.to_string(),
+            None if ruling.verdict == Verdict::Allow => return None,
+            None => format!("{}: {}", ruling.verdict, ruling.reason),
+        };
+        Some(self.engine().secrets.mask(line).chars().take(MESSAGE_CHARS).collect())
     }
 
     /// A name that a model may have made up, as it is kept: without secrets, and not longer than names are.
@@ -334,7 +359,7 @@ impl InFlight {
     }
 
     /// Arguments as they are kept, without secrets, and the hash of what they really were.
-    fn kept_args(&self) -> (Option<String>, Option<String>) {
+    fn kept_args(&self) -> KeptArgs {
         if self.args.is_null() {
             return (None, None);
         }
@@ -387,6 +412,8 @@ impl InFlight {
             effect: assessed.map(|a| a.effect),
             reach: assessed.map(|a| a.reach),
             approved_by: self.approved_by.clone(),
+            ruling: self.ruling.clone(),
+            labels: self.labels.as_deref().cloned().unwrap_or_default(),
             stages: std::mem::take(&mut self.trace),
         };
         Outcome {

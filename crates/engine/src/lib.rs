@@ -29,6 +29,7 @@ mod pipeline;
 mod references;
 mod registry;
 mod repeat;
+pub mod rules;
 mod run;
 mod secrets;
 mod settings;

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolcrib_core::{CancellationToken, ErrorType, RunId, RunSpec, RunUsage, ToolError};
+use toolcrib_core::{
+    CancellationToken, ErrorType, Label, Labels, Raised, RunId, RunSpec, RunUsage, ToolError,
+};
 
 use crate::budget::Budget;
 use crate::repeat::RepeatGuard;
@@ -14,11 +16,30 @@ pub(crate) struct Run {
     pub(crate) budget: Arc<Budget>,
     pub(crate) cancel: CancellationToken,
     pub(crate) repeats: Mutex<RepeatGuard>,
+    parent: Option<Arc<Run>>,
+    labels: Mutex<Arc<Labels>>,
 }
 
 impl Run {
     pub(crate) fn repeats(&self) -> std::sync::MutexGuard<'_, RepeatGuard> {
         self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was read so far.
+    pub(crate) fn labels(&self) -> Arc<Labels> {
+        Arc::clone(&self.labels.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Something was read. What a child run has read goes back to its parents as a result, so they have read it too.
+    pub(crate) fn raise(&self, label: Label, by: &Raised) {
+        let mut labels = self.labels.lock().unwrap_or_else(PoisonError::into_inner);
+        if labels.get(label).is_none() {
+            Arc::make_mut(&mut labels).raise(label, by.clone());
+        }
+        drop(labels);
+        if let Some(parent) = &self.parent {
+            parent.raise(label, by);
+        }
     }
 }
 
@@ -46,6 +67,10 @@ impl Runs {
             None => None,
         };
         let id = spec.id.unwrap_or_else(RunId::fresh);
+        let mut labels = spec.labels;
+        if let Some(parent) = &parent {
+            labels.inherit(&parent.labels());
+        }
         if open.contains_key(&id) {
             return Err(already_open(id));
         }
@@ -56,8 +81,12 @@ impl Runs {
                 spec.used,
                 parent.as_ref().map(|p| Arc::clone(&p.budget)),
             )),
-            cancel: parent.map_or_else(|| shutdown.child_token(), |p| p.cancel.child_token()),
+            cancel: parent
+                .as_ref()
+                .map_or_else(|| shutdown.child_token(), |p| p.cancel.child_token()),
             repeats: Mutex::default(),
+            parent,
+            labels: Mutex::new(Arc::new(labels)),
         };
         open.insert(id, Arc::new(run));
         Ok(id)

@@ -147,7 +147,8 @@ impl Driver {
     ) -> Result<Driven, DriveError> {
         let primary = job.models.first().ok_or(DriveError::NoModel)?;
         let id = machine.state().run;
-        let spec = RunSpec { id: Some(id), used: job.used, parent: None, limits: job.limits };
+        let spec =
+            RunSpec { id: Some(id), used: job.used, limits: job.limits, ..RunSpec::default() };
         self.invoker.open_run(spec).map_err(DriveError::Run)?;
         let open = OpenRun { invoker: &*self.invoker, run: id };
         let info = primary.info();

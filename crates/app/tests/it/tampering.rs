@@ -333,6 +333,7 @@ fn full_facts(facts: CallFacts) -> CallFacts {
         args: Some(r#"{"a":[null,1e-7,18446744073709551615],"nul":"\u0000"}"#.into()),
         approval: Some(ApprovalId::fresh()),
         approved_by: Some("ben".into()),
+        policy: Some("ask Bash(git push:*) (rules.toml:3)".into()),
         received_at: i64::MAX,
         ..facts
     }

@@ -57,6 +57,9 @@ pub struct CallFacts {
     pub approval: Option<ApprovalId>,
     /// Who approved.
     pub approved_by: Option<String>,
+    /// What policy said, in one line; `None` = the call never came so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// Milliseconds since 1970.
     pub received_at: i64,
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    Context, ErrorType, Gate, Permission, PermissionState, Permissions, Proposal, ReasonKind, Vote,
+    Context, Decider, ErrorType, Gate, Permission, PermissionState, Permissions, Proposal,
+    ReasonKind, Vote,
 };
 
 /// Denies what the host denies, asks for what nobody has decided.
@@ -25,6 +26,10 @@ impl Gate for PermissionGate {
         "permission"
     }
 
+    fn decider(&self) -> Decider {
+        Decider::Permission
+    }
+
     fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String> {
         let mut undecided = Vec::new();
         for permission in proposal.spec.permissions.iter().chain(proposal.extra_permissions) {
@@ -32,8 +37,10 @@ impl Gate for PermissionGate {
                 PermissionState::Granted => {}
                 PermissionState::Undecided => undecided.push(permission.to_string()),
                 PermissionState::Denied => return Ok(denied(permission, "")),
-                PermissionState::DeniedForGood => {
-                    return Ok(denied(permission, " It can only be granted in the settings."));
+                PermissionState::DeniedForGood { change } => {
+                    let hint =
+                        format!(" Only the person can change that, in the settings: {change}.");
+                    return Ok(denied(permission, &hint));
                 }
             }
         }
@@ -41,7 +48,7 @@ impl Gate for PermissionGate {
             return Ok(Vote::Abstain);
         }
         let reason = format!("Permission {}", undecided.join(", "));
-        Ok(Vote::Ask { kind: ReasonKind::Permission, reason })
+        Ok(Vote::Ask { kind: ReasonKind::Permission, reason, rule: None })
     }
 }
 
@@ -52,6 +59,7 @@ fn denied(permission: &Permission, hint: &str) -> Vote {
         reason: format!(
             "Permission {permission} was denied by the user.{hint} Do not try again without being asked to."
         ),
+        rule: None,
     }
 }
 
@@ -72,6 +80,6 @@ impl GrantedPermissions {
 
 impl Permissions for GrantedPermissions {
     fn state(&self, permission: &Permission, _: &Context) -> PermissionState {
-        self.states.get(permission).copied().unwrap_or(PermissionState::Granted)
+        self.states.get(permission).cloned().unwrap_or(PermissionState::Granted)
     }
 }

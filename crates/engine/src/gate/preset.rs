@@ -47,6 +47,16 @@ impl Preset {
         }
     }
 
+    /// Why a call runs that nobody else spoke about.
+    pub(crate) fn lets_run(self) -> &'static str {
+        match self {
+            Self::Auto => "no rule speaks, and the preset auto lets this risk run",
+            Self::AskRisky => "no rule speaks, and the preset ask-risky lets this risk run",
+            Self::AskAll => "the preset ask-all lets tools run that are always there",
+            Self::Locked => "the preset locked lets safe reads run",
+        }
+    }
+
     /// Judges a call. What a rule has allowed is asked about only where the owner says so of the tool; locked stays locked.
     pub(crate) fn judge(self, proposal: &Proposal<'_>, owner: Owner) -> Vote {
         let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
@@ -71,6 +81,7 @@ impl Preset {
         Vote::Ask {
             kind: ReasonKind::Risk,
             reason: format!("{} has {risk} risk, and the preset {self} asks", proposal.operation),
+            rule: None,
         }
     }
 }
@@ -81,6 +92,7 @@ fn locked(operation: &str) -> Vote {
         reason: format!(
             "{operation} is not allowed: only safe reads run while tools are locked. Do not retry it; answer with what you can read."
         ),
+        rule: None,
     }
 }
 

@@ -106,12 +106,9 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         Some(Ok(Asked::Decided { decision, by })) => {
             decided_now(flight, request, decision, by).await
         }
-        Some(Ok(Asked::Later | Asked::Nobody)) => match close(flight, &request, "nobody").await {
+        Some(nobody_decided) => match close(flight, &request, "nobody").await {
             Some(record) => apply(flight, Resumed { request, record }),
-            None => nobody(flight),
-        },
-        Some(Err(_)) => match close(flight, &request, "nobody").await {
-            Some(record) => apply(flight, Resumed { request, record }),
+            None if nobody_decided.is_ok() => nobody(flight),
             None => {
                 let operation = flight.operation();
                 let text =
@@ -400,6 +397,7 @@ async fn settle_expired(engine: &Inner, waiting: &Waiting) -> Answer {
         args_hash: Some(canonical::sha256(&request.args)),
         approval: Some(request.id),
         approved_by: None,
+        policy: request.reasons.first().map(|reason| format!("ask: {}", reason.text)),
         received_at: request.requested_at,
     };
     let end = CallEnd {

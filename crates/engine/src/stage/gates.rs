@@ -4,22 +4,36 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use toolcrib_core::{AskReason, ErrorType, EventKind, Gate, Proposal, ReasonKind, Tier, Vote};
+use toolcrib_core::{
+    AskReason, Decider, ErrorType, EventKind, Gate, Labels, Proposal, ReasonKind, RuleRef, Ruling,
+    Tier, Verdict, Vote,
+};
 
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
 use crate::gate::{Owner, Preset};
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
-    match judge(flight)? {
-        Judged::Denied { error_type, reason } => {
+    let labels = flight.scope.run.as_ref().map(|run| run.labels());
+    let judged = judge(flight, labels.as_deref())?;
+    flight.labels = labels.filter(|labels| !labels.is_empty());
+    match judged {
+        Judged::Denied { error_type, ruling } => {
+            let reason = ruling.reason.clone().into_owned();
+            flight.ruling = Some(ruling);
             flight.tell(EventKind::PermissionDenied, |event| {
                 event.error_type = Some(error_type);
                 event.error = Some(reason.clone());
             });
             fail(error_type, reason)
         }
-        Judged::Open { asks, note } => {
+        Judged::Open { asks, ruling } => {
+            let note = match (asks.as_slice(), &ruling.rule) {
+                ([], None) => None,
+                ([], Some(rule)) => Some(rule.to_string()),
+                (asks, _) => Some(format!("ask: {}", texts(asks))),
+            };
             flight.asks = asks;
+            flight.ruling = Some(ruling);
             Ok(note.map_or(Passed::PLAIN, Passed::noting))
         }
     }
@@ -27,20 +41,31 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
 
 /// What policy denies by now: a call may have waited for a person or its turn since it was judged.
 pub(crate) fn still_allowed(flight: &InFlight) -> Result<(), Stop> {
-    match judge(flight)? {
-        Judged::Denied { error_type, reason } => fail(error_type, reason),
+    let labels = flight.scope.run.as_ref().map(|run| run.labels());
+    match judge(flight, labels.as_deref())? {
+        Judged::Denied { error_type, ruling } => fail(error_type, ruling.reason.into_owned()),
         Judged::Open { .. } => Ok(()),
     }
 }
 
 enum Judged {
-    Denied { error_type: ErrorType, reason: String },
-    Open { asks: Vec<AskReason>, note: Option<String> },
+    Denied { error_type: ErrorType, ruling: Ruling },
+    Open { asks: Vec<AskReason>, ruling: Ruling },
 }
 
-fn judge(flight: &InFlight) -> Result<Judged, Stop> {
+/// The gates' votes, gathered.
+#[derive(Default)]
+struct Votes {
+    /// Who asks, and what.
+    asks: Vec<(Decider, AskReason)>,
+    /// The rule that allows.
+    allowed: Option<RuleRef>,
+}
+
+fn judge(flight: &InFlight, labels: Option<&Labels>) -> Result<Judged, Stop> {
     let tool = flight.tool()?;
     let assessed = flight.assessed()?;
+    let unlabelled = Labels::default();
     let proposal = Proposal {
         call: flight.call,
         run: flight.scope.run.as_ref().map(|run| run.id),
@@ -53,44 +78,84 @@ fn judge(flight: &InFlight) -> Result<Judged, Stop> {
         effect: assessed.effect,
         reach: assessed.reach,
         extra_permissions: &assessed.permissions,
+        labels: labels.unwrap_or(&unlabelled),
     };
     let engine = flight.engine();
-    let mut asks = Vec::new();
-    let mut ruled = None;
+    let mut votes = Votes::default();
     for gate in &engine.gates {
-        match vote(gate, &proposal) {
-            Vote::Abstain => {}
-            Vote::Deny { error_type, reason } => return Ok(Judged::Denied { error_type, reason }),
-            Vote::Allow { reason } => ruled = Some(reason),
-            Vote::Ask { kind, reason } => {
-                if kind == ReasonKind::Rule {
-                    ruled = Some(reason.clone());
-                }
-                asks.push(AskReason { kind, text: reason });
-            }
+        if let Some(denied) = votes.take(vote(gate, &proposal), gate.decider()) {
+            return Ok(denied);
         }
     }
     let owner = Owner {
         ask: tool.ask,
-        ruled: ruled.is_some(),
+        ruled: votes.allowed.is_some()
+            || votes.asks.iter().any(|(_, ask)| ask.kind == ReasonKind::Rule),
         innate: !tool.remote && tool.spec().tier == Tier::Innate,
     };
     let preset = engine.preset_of(&flight.scope.context.agent);
-    match preset.judge(&proposal, owner) {
-        Vote::Deny { error_type, reason } => return Ok(Judged::Denied { error_type, reason }),
-        Vote::Ask { kind, reason } => asks.push(AskReason { kind, text: reason }),
-        Vote::Allow { .. } | Vote::Abstain => {}
+    let by = if owner.ask == Some(true) { Decider::Tool } else { Decider::Preset };
+    if let Some(denied) = votes.take(preset.judge(&proposal, owner), by) {
+        return Ok(denied);
     }
-    if preset == Preset::Locked && !asks.is_empty() {
+    if preset == Preset::Locked && !votes.asks.is_empty() {
         let reason = format!(
             "{} is not allowed: nothing asks while tools are locked. Do not retry it.",
             flight.operation()
         );
-        return Ok(Judged::Denied { error_type: ErrorType::PolicyDenied, reason });
+        let by = Decider::Preset;
+        let ruling = Ruling { verdict: Verdict::Deny, by, rule: None, reason: reason.into() };
+        return Ok(Judged::Denied { error_type: ErrorType::PolicyDenied, ruling });
     }
-    let note = asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ");
-    let note = if note.is_empty() { ruled } else { Some(format!("ask: {note}")) };
-    Ok(Judged::Open { asks, note })
+    Ok(votes.open(preset))
+}
+
+impl Votes {
+    /// Adds a vote; `Some` = it denies, and nothing else counts.
+    fn take(&mut self, vote: Vote, by: Decider) -> Option<Judged> {
+        match vote {
+            Vote::Abstain => {}
+            Vote::Deny { error_type, reason, rule } => {
+                let ruling = Ruling { verdict: Verdict::Deny, by, rule, reason: reason.into() };
+                return Some(Judged::Denied { error_type, ruling });
+            }
+            Vote::Allow { rule } => self.allowed = Some(rule),
+            Vote::Ask { kind, reason, rule } => {
+                self.asks.push((by, AskReason { kind, text: reason, rule }));
+            }
+        }
+        None
+    }
+
+    /// Nothing denies.
+    fn open(self, preset: Preset) -> Judged {
+        let ruling = match (self.asks.first(), self.allowed) {
+            (Some((by, ask)), _) => Ruling {
+                verdict: Verdict::Ask,
+                by: *by,
+                rule: ask.rule.clone(),
+                reason: ask.text.clone().into(),
+            },
+            (None, Some(rule)) => Ruling {
+                verdict: Verdict::Allow,
+                by: Decider::Rule,
+                reason: "a rule allows it".into(),
+                rule: Some(rule),
+            },
+            (None, None) => Ruling {
+                verdict: Verdict::Allow,
+                by: Decider::Preset,
+                rule: None,
+                reason: preset.lets_run().into(),
+            },
+        };
+        let asks = self.asks.into_iter().map(|(_, ask)| ask).collect();
+        Judged::Open { asks, ruling }
+    }
+}
+
+fn texts(asks: &[AskReason]) -> String {
+    asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// One gate's vote; whatever goes wrong in it denies.
@@ -107,5 +172,6 @@ fn vote(gate: &Arc<dyn Gate>, proposal: &Proposal<'_>) -> Vote {
             proposal.operation,
             gate.name()
         ),
+        rule: None,
     }
 }

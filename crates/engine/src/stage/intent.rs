@@ -20,6 +20,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         Err(error) => return Err(not_recorded(&error)),
     };
     let intent = Intent { facts: flight.facts(), started_at, epoch };
+    flight.kept = Some((intent.facts.args.clone(), intent.facts.args_hash.clone()));
     // Dropped from here on, the call may have its record, and its end is the end of that.
     flight.started_at = Some(started_at);
     let engine = std::sync::Arc::clone(flight.engine());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use toolcrib_core::{
     Effect, ErrorType, Gate, OutcomeKind, Permission, PermissionState, Proposal, ReasonKind, Risk,
-    Tier, Vote,
+    RuleRef, Tier, Verdict, Vote,
 };
 use toolcrib_engine::{Engine, EngineSettings, GrantedPermissions, Preset};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool, source_of};
@@ -81,7 +81,10 @@ async fn permissions_are_asked_before_every_call() {
     for (state, expected) in [
         (PermissionState::Granted, None),
         (PermissionState::Denied, Some("Permission network was denied by the user")),
-        (PermissionState::DeniedForGood, Some("settings")),
+        (
+            PermissionState::DeniedForGood { change: "set network".into() },
+            Some("in the settings: set network"),
+        ),
     ] {
         let tool =
             Arc::new(ScriptedTool::new("work").spec(|s| s.permissions = vec![Permission::Network]));
@@ -116,13 +119,19 @@ impl Gate for Says {
     }
 }
 
+fn rule(effect: Verdict) -> RuleRef {
+    RuleRef { effect, rule: "work".into(), origin: "test".into(), reason: None }
+}
+
 #[tokio::test]
 async fn an_ask_from_permission_or_taint_stands_whatever_a_rule_allows() {
-    let allow = || Arc::new(Says(Vote::Allow { reason: "rule".into() }));
+    let allow = || Arc::new(Says(Vote::Allow { rule: rule(Verdict::Allow) }));
     let undecided =
         GrantedPermissions::default().with(Permission::Exec, PermissionState::Undecided);
-    let taint = Vote::Ask { kind: ReasonKind::Taint, reason: "untrusted text was read".into() };
-    let deny = Vote::Deny { error_type: ErrorType::PolicyDenied, reason: "never".into() };
+    let taint =
+        Vote::Ask { kind: ReasonKind::Taint, reason: "untrusted text was read".into(), rule: None };
+    let deny =
+        Vote::Deny { error_type: ErrorType::PolicyDenied, reason: "never".into(), rule: None };
     let tool = || {
         Arc::new(
             ScriptedTool::new("work")

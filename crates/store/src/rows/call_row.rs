@@ -15,7 +15,7 @@ macro_rules! columns {
     () => {
         "id, run, origin, owner, agent, conversation, workspace, channel, device, topic, tool, asked, operation, definition_hash, risk, \
         effect, args, args_hash, approval, approved_by, received_at, started_at, epoch, outcome, error_type, message, attempts, run_nanos, \
-        ended_at, output_hash"
+        ended_at, output_hash, policy"
     };
 }
 pub(super) use columns;
@@ -56,6 +56,7 @@ fn facts(row: &Row<'_>) -> Result<CallFacts, Failure> {
         args_hash: row.get(17)?,
         approval: approval.map(|id| id.parse()).transpose()?,
         approved_by: row.get(19)?,
+        policy: row.get(30)?,
         received_at: row.get(20)?,
     })
 }

@@ -30,6 +30,7 @@ pub fn facts(owner: &str) -> CallFacts {
         args_hash: Some("h1".into()),
         approval: None,
         approved_by: None,
+        policy: None,
         received_at: 1_000,
     }
 }
@@ -62,6 +63,7 @@ pub(super) fn full_facts() -> CallFacts {
         args: Some(r#"{"a":[null,1e-7,18446744073709551615],"nul":"\u0000"}"#.into()),
         approval: Some(ApprovalId::fresh()),
         approved_by: Some("ben".into()),
+        policy: Some("ask Bash(git push:*) (rules.toml:3)".into()),
         received_at: i64::MAX,
         ..facts("")
     }

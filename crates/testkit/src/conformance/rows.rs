@@ -72,7 +72,7 @@ pub fn question() -> Waiting {
         effect: Effect::Destructive,
         reach: Reach { private_read: true, ..Reach::default() },
         summary: "delete notes".into(),
-        reasons: vec![AskReason { kind: ReasonKind::Risk, text: "high risk".into() }],
+        reasons: vec![AskReason { kind: ReasonKind::Risk, text: "high risk".into(), rule: None }],
         origin: Origin::Model,
         context: Context { owner: "ann".into(), ..Context::default() },
         definition_hash: "d1".into(),

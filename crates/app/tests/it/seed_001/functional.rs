@@ -328,7 +328,10 @@ fn permissions() -> Vec<Row> {
             "previously denied with \"Don't ask again\": an error that points to the settings",
             async |s| {
                 let s = s
-                    .permission(Permission::FsRead, PermissionState::DeniedForGood)
+                    .permission(
+                        Permission::FsRead,
+                        PermissionState::DeniedForGood { change: "a switch".into() },
+                    )
                     .file("a.txt", "x");
                 s.call("read_file", json!({"path": "a.txt"})).await
             },

@@ -27,6 +27,7 @@ fn intent() -> Intent {
         args_hash: Some("a".to_owned()),
         approval: None,
         approved_by: None,
+        policy: None,
         received_at: 1,
     };
     Intent { facts, started_at: 2, epoch: 0 }

@@ -1,0 +1,1 @@
+//! A command line as bash reads it, and as this crate does.
