@@ -135,15 +135,11 @@ pub trait RunStore: Send + Sync {
     /// One run.
     fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>>;
 
-    /// Takes a paused run over: it is `running` under the next epoch afterwards, and returned so. One that is not paused is a
-    /// [`StoreError::Conflict`] with its status, an unknown one [`StoreError::Missing`]. Of two that take at once, one wins. Nothing but
-    /// status and epoch changes.
-    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>>;
-
-    /// Takes a run over from somebody who is gone, in one step: one that is still `running` or `paused` under exactly the epoch at which it
+    /// Takes over a run that waits for a person, or whose process is gone, in one step: one that is still `running` or `paused` under exactly the epoch at which it
     /// was read. It is `running` under the next epoch afterwards, and returned as it is stored. One that has ended, or that somebody has
-    /// taken since, is a [`StoreError::Conflict`]; an unknown one [`StoreError::Missing`].
-    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>>;
+    /// taken since, is a [`StoreError::Conflict`] with its status; an unknown one [`StoreError::Missing`]. Of two
+    /// that take at once, one wins.
+    fn take_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>>;
 
     /// Runs of an owner, the last created first, at most `limit`; only those of one status if one is given.
     fn runs<'a>(

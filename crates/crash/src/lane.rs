@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fastrand::Rng;
 use tempfile::TempDir;
@@ -13,6 +13,7 @@ use crate::args::Options;
 use crate::cut::{Loses, Notes};
 use crate::database;
 use crate::judge::{After, judge};
+use crate::lanes::on_lanes;
 use crate::ledger::Ledger;
 use crate::point::{Death, Point};
 use crate::process::{Ended, Kill, Program};
@@ -36,40 +37,22 @@ type Subject = Option<Point>;
 
 /// Runs all rounds on several lanes.
 pub(crate) fn kills(options: &Options) -> Result<Tally> {
-    let start = Instant::now();
     let mut subjects: Vec<Subject> = vec![None; options.random as usize];
     for point in Point::ALL {
         subjects.extend((0..options.rounds).map(|_| Some(point)));
     }
     Rng::with_seed(options.seed).shuffle(&mut subjects);
     let next = AtomicUsize::new(0);
-    let mut sum = Tally { seed: options.seed, ..Tally::default() };
-    let (subjects, next) = (&subjects, &next);
-    let lanes: Vec<Result<Tally>> = std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..options.lanes)
-            .map(|lane| {
-                scope.spawn(move || one_lane(options.seed + u64::from(lane), subjects, next))
-            })
-            .collect();
-        lanes
-            .into_iter()
-            .map(|lane| lane.join().unwrap_or_else(|_| Err("a lane broke".into())))
-            .collect()
-    });
-    for tally in lanes {
-        sum.add(tally?);
-    }
-    sum.seconds = start.elapsed().as_secs_f64();
-    Ok(sum)
-}
-
-fn one_lane(seed: u64, subjects: &[Subject], next: &AtomicUsize) -> Result<Tally> {
-    let mut lane = Lane::new(seed, None)?;
-    while let Some(subject) = subjects.get(next.fetch_add(1, Ordering::Relaxed)) {
-        lane.round(*subject)?;
-    }
-    lane.close()?;
-    Ok(lane.tally)
+    on_lanes(
+        options,
+        || Ok(None),
+        |lane| {
+            while let Some(subject) = subjects.get(next.fetch_add(1, Ordering::Relaxed)) {
+                lane.round(*subject)?;
+            }
+            lane.close()
+        },
+    )
 }
 
 /// One database after the other, and what is known of the one at work.

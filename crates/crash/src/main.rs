@@ -14,6 +14,7 @@ mod cut;
 mod database;
 mod judge;
 mod lane;
+mod lanes;
 mod ledger;
 mod point;
 mod power;

@@ -1,19 +1,18 @@
 //! Power cuts, and disks that fail: each load runs on the disk of `shim/disk.c`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
 
 use crate::Result;
 use crate::args::Options;
 use crate::cut::Loses;
-use crate::lane::Lane;
+use crate::lanes::on_lanes;
 use crate::report::Tally;
 use crate::shim::{Fault, Shim};
 
 /// Cuts the power so many times; half of them lose everything that was not synced, half some sectors of it.
 pub(crate) fn cuts(options: &Options, cuts: u32) -> Result<Tally> {
     let left = AtomicU32::new(0);
-    on_lanes(options, |lane| {
+    on_lanes(options, Shim::build, |lane| {
         loop {
             let cut = left.fetch_add(1, Ordering::Relaxed);
             if cut >= cuts {
@@ -39,7 +38,7 @@ const SERIES: [Series; 3] = [
 pub(crate) fn anomalies(options: &Options) -> Result<Tally> {
     let tasks: Vec<AtomicU32> =
         SERIES.iter().map(|(_, _, first, _)| AtomicU32::new(*first)).collect();
-    on_lanes(options, |lane| {
+    on_lanes(options, Shim::build, |lane| {
         for ((name, fault, _, step), next) in SERIES.iter().zip(&tasks) {
             while lane.cut(
                 name,
@@ -49,33 +48,4 @@ pub(crate) fn anomalies(options: &Options) -> Result<Tally> {
         }
         lane.close()
     })
-}
-
-fn on_lanes(options: &Options, work: impl Fn(&mut Lane) -> Result<()> + Sync) -> Result<Tally> {
-    let start = Instant::now();
-    let mut sum = Tally { seed: options.seed, ..Tally::default() };
-    let work = &work;
-    let lanes: Vec<Result<Tally>> = std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..options.lanes)
-            .map(|lane| {
-                scope.spawn(move || {
-                    let mut lane = Lane::new(
-                        options.seed.wrapping_add(u64::from(lane)),
-                        Some(Shim::build()?),
-                    )?;
-                    work(&mut lane)?;
-                    Ok(lane.tally)
-                })
-            })
-            .collect();
-        lanes
-            .into_iter()
-            .map(|lane| lane.join().unwrap_or_else(|_| Err("a lane broke".into())))
-            .collect()
-    });
-    for tally in lanes {
-        sum.add(tally?);
-    }
-    sum.seconds = start.elapsed().as_secs_f64();
-    Ok(sum)
 }

@@ -111,17 +111,7 @@ impl Rows {
         Ok(())
     }
 
-    fn take_run(&mut self, id: RunId) -> Result<StoredRun, StoreError> {
-        let run = self.runs.get_mut(&id).ok_or_else(|| StoreError::Missing(id.to_string()))?;
-        if run.status != RunStatus::Paused {
-            return Err(StoreError::Conflict(run.status.as_str().into()));
-        }
-        run.status = RunStatus::Running;
-        run.epoch += 1;
-        Ok(run.clone())
-    }
-
-    fn take_left_run(&mut self, id: RunId, epoch: u64) -> Result<StoredRun, StoreError> {
+    fn take_run(&mut self, id: RunId, epoch: u64) -> Result<StoredRun, StoreError> {
         let run = self.runs.get_mut(&id).ok_or_else(|| StoreError::Missing(id.to_string()))?;
         if run.status == RunStatus::Ended || run.epoch != epoch {
             return Err(StoreError::Conflict(run.status.as_str().into()));
@@ -201,12 +191,8 @@ impl RunStore for MemoryRuns {
         Box::pin(ready(Ok(self.lock().runs.get(&id).cloned())))
     }
 
-    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
-        Box::pin(ready(self.lock().take_run(id)))
-    }
-
-    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
-        Box::pin(ready(self.lock().take_left_run(id, epoch)))
+    fn take_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        Box::pin(ready(self.lock().take_run(id, epoch)))
     }
 
     fn runs<'a>(

@@ -32,9 +32,6 @@ const LIST_STATUS: &str = select!(
     "FROM runs WHERE owner = ?1 AND status = ?3 ORDER BY created_at DESC, id DESC LIMIT ?2"
 );
 const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
-    WHERE id = ?1 AND status = 'paused'
-    RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
-const TAKE_LEFT: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
     WHERE id = ?1 AND epoch = ?2 AND status IN ('running', 'paused')
     RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
 
@@ -51,18 +48,11 @@ impl RunStore for SqliteStore {
         })
     }
 
-    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+    fn take_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
         // An epoch that was handed out must not be handed out again.
         self.write(Survives::PowerLoss, move |conn| {
             let id = id.to_string();
-            take(conn, TAKE, [&id], &id)
-        })
-    }
-
-    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
-        self.write(Survives::PowerLoss, move |conn| {
-            let id = id.to_string();
-            take(conn, TAKE_LEFT, (&id, i64::try_from(epoch)?), &id)
+            take(conn, &id, epoch)
         })
     }
 
@@ -126,9 +116,9 @@ fn refused(conn: &Connection, id: String, run: &StoredRun) -> Result<StoreError,
     })
 }
 
-fn take(conn: &Connection, sql: &str, key: impl Params, id: &str) -> Result<StoredRun, Failure> {
-    let mut statement = conn.prepare_cached(sql)?;
-    if let Some(taken) = statement.query_and_then(key, run)?.next() {
+fn take(conn: &Connection, id: &str, epoch: u64) -> Result<StoredRun, Failure> {
+    let mut statement = conn.prepare_cached(TAKE)?;
+    if let Some(taken) = statement.query_and_then((id, i64::try_from(epoch)?), run)?.next() {
         return taken;
     }
     let status: Option<String> =

@@ -193,8 +193,8 @@ async fn of_many_that_take_a_run_at_once_one_wins() {
     let takes: Vec<_> = stores
         .iter()
         .map(|store| {
-            let (store, id) = (store.clone(), paused.id);
-            tokio::spawn(async move { store.take_run(id).await })
+            let (store, id, epoch) = (store.clone(), paused.id, paused.epoch);
+            tokio::spawn(async move { store.take_run(id, epoch).await })
         })
         .collect();
     let mut won = 0;

@@ -91,9 +91,9 @@ impl Model {
         Ok(())
     }
 
-    pub(super) fn take_run(&mut self, id: RunId) -> Result<StoredRun, Refused> {
+    pub(super) fn take_run(&mut self, id: RunId, epoch: u64) -> Result<StoredRun, Refused> {
         let run = self.runs.iter_mut().find(|run| run.id == id).ok_or(Refused::Missing)?;
-        if run.status != RunStatus::Paused {
+        if run.status == RunStatus::Ended || run.epoch != epoch {
             return Err(Refused::Conflict);
         }
         run.status = RunStatus::Running;

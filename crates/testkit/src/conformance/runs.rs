@@ -15,8 +15,7 @@ use super::rows::{conversation, message, run};
 pub async fn runs(store: &dyn Checkpoints) {
     a_run_comes_back(store).await;
     an_older_epoch_is_fenced_off(store).await;
-    only_a_paused_run_is_taken(store).await;
-    a_left_run_is_taken_at_its_epoch(store).await;
+    a_run_is_taken_at_its_epoch(store).await;
     of_two_that_take_a_left_run_one_wins(store).await;
     lists_are_of_one_owner_and_status(store).await;
 }
@@ -71,34 +70,18 @@ async fn an_older_epoch_is_fenced_off(store: &dyn Checkpoints) {
     assert_eq!(store.run(mine.id).await, Ok(Some(mine)));
 }
 
-async fn only_a_paused_run_is_taken(store: &dyn Checkpoints) {
-    let paused = StoredRun { status: RunStatus::Paused, ..run(&talk(store, "ann").await) };
-    assert!(matches!(store.take_run(paused.id).await, Err(StoreError::Missing(_))));
-    store.put_run(paused.clone()).await.unwrap();
-    let taken = StoredRun { status: RunStatus::Running, epoch: 2, ..paused.clone() };
-    assert_eq!(store.take_run(paused.id).await, Ok(taken.clone()));
-    assert_eq!(store.run(paused.id).await, Ok(Some(taken.clone())));
-    assert_eq!(store.take_run(paused.id).await, Err(StoreError::Conflict("running".into())));
-    // Whoever paused it has lost it.
-    let fenced = Err(StoreError::Fenced { current: 2, claimed: 1 });
-    assert_eq!(store.put_run(paused).await, fenced);
-    let ended = StoredRun { status: RunStatus::Ended, ..taken };
-    store.put_run(ended.clone()).await.unwrap();
-    assert_eq!(store.take_run(ended.id).await, Err(StoreError::Conflict("ended".into())));
-}
-
-async fn a_left_run_is_taken_at_its_epoch(store: &dyn Checkpoints) {
+async fn a_run_is_taken_at_its_epoch(store: &dyn Checkpoints) {
     for status in [RunStatus::Running, RunStatus::Paused] {
         let left = StoredRun { status, epoch: 3, ..run(&talk(store, "ann").await) };
-        assert!(matches!(store.take_left_run(left.id, 3).await, Err(StoreError::Missing(_))));
+        assert!(matches!(store.take_run(left.id, 3).await, Err(StoreError::Missing(_))));
         store.put_run(left.clone()).await.unwrap();
         let conflict = Err(StoreError::Conflict(status.as_str().into()));
         for epoch in [2, 4] {
-            assert_eq!(store.take_left_run(left.id, epoch).await, conflict);
+            assert_eq!(store.take_run(left.id, epoch).await, conflict);
         }
         assert_eq!(store.run(left.id).await, Ok(Some(left.clone())));
         let taken = StoredRun { status: RunStatus::Running, epoch: 4, ..left.clone() };
-        assert_eq!(store.take_left_run(left.id, 3).await, Ok(taken.clone()));
+        assert_eq!(store.take_run(left.id, 3).await, Ok(taken.clone()));
         assert_eq!(store.run(left.id).await, Ok(Some(taken.clone())));
         // Whoever left it has lost it.
         let fenced = Err(StoreError::Fenced { current: 4, claimed: 3 });
@@ -106,14 +89,14 @@ async fn a_left_run_is_taken_at_its_epoch(store: &dyn Checkpoints) {
         let ended = StoredRun { status: RunStatus::Ended, ..taken };
         store.put_run(ended.clone()).await.unwrap();
         let conflict = Err(StoreError::Conflict("ended".into()));
-        assert_eq!(store.take_left_run(ended.id, 4).await, conflict);
+        assert_eq!(store.take_run(ended.id, 4).await, conflict);
     }
 }
 
 async fn of_two_that_take_a_left_run_one_wins(store: &dyn Checkpoints) {
     let left = run(&talk(store, "ann").await);
     store.put_run(left.clone()).await.unwrap();
-    let (one, two) = tokio::join!(store.take_left_run(left.id, 1), store.take_left_run(left.id, 1));
+    let (one, two) = tokio::join!(store.take_run(left.id, 1), store.take_run(left.id, 1));
     let lost = StoreError::Conflict("running".into());
     let won = match (one, two) {
         (Ok(won), Err(error)) | (Err(error), Ok(won)) if error == lost => won,
@@ -169,7 +152,7 @@ async fn rounds_are_written_in_order(store: &dyn Checkpoints) {
     assert_eq!(head.updated_at, now.updated_at);
     // What is awaited comes after what was queued.
     store.checkpoint(StoredRun { status: RunStatus::Running, ..now.clone() }, vec![]);
-    let taken = store.take_run(now.id).await;
+    let taken = store.take_run(now.id, now.epoch + 1).await;
     assert_eq!(taken, Err(StoreError::Conflict("running".into())));
 }
 
@@ -194,7 +177,7 @@ async fn a_fenced_checkpoint_writes_nothing(store: &dyn Checkpoints) {
     let talk = talk(store, "ann").await;
     let lost = StoredRun { status: RunStatus::Paused, ..run(&talk) };
     store.put_run(lost.clone()).await.unwrap();
-    let taken = store.take_run(lost.id).await.unwrap();
+    let taken = store.take_run(lost.id, lost.epoch).await.unwrap();
     store.checkpoint(lost.clone(), vec![message(0, json!("too late"))]);
     let fenced = Err(StoreError::Fenced { current: 2, claimed: 1 });
     assert_eq!(store.flush(lost.id).await, fenced);

@@ -137,8 +137,8 @@ impl Both<'_> {
                 same(answer, self.model.put_run(new));
             }
             3 => {
-                let answer = self.stores.runs.take_run(id("run", a)).await;
-                same(answer, self.model.take_run(id("run", a)));
+                let answer = self.stores.runs.take_run(id("run", a), u64::from(b % 5)).await;
+                same(answer, self.model.take_run(id("run", a), u64::from(b % 5)));
             }
             4 => {
                 let new = run_of(a, b, c);

@@ -79,7 +79,7 @@ async fn a_run_that_somebody_has_taken_runs_no_more_calls() {
         if let Event::Answer { .. } = event
             && answers.fetch_add(1, Ordering::SeqCst) == 1
         {
-            let taken = futures_util::FutureExt::now_or_never(thief.take_left_run(run, 0));
+            let taken = futures_util::FutureExt::now_or_never(thief.take_run(run, 0));
             taken.unwrap().unwrap();
         }
     });

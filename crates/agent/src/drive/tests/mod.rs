@@ -15,8 +15,7 @@ macro_rules! kept_by_its_runs {
             RunStore {
                 fn put_run(run: StoredRun) -> ();
                 fn run(id: RunId) -> Option<StoredRun>;
-                fn take_run(id: RunId) -> StoredRun;
-                fn take_left_run(id: RunId, epoch: u64) -> StoredRun;
+                fn take_run(id: RunId, epoch: u64) -> StoredRun;
                 fn runs(owner: &'a str, status: Option<toolcrib_core::RunStatus>, limit: usize) -> Vec<StoredRun>;
             }
         }

@@ -80,8 +80,8 @@ impl Halves {
         let mut scene = Scene::keeping(kept, engine, script(), &[&echo("look"), delete]).await;
         scene.store = Arc::clone(&self.store);
         scene.person = Arc::new(person);
-        let run = self.first.machine.state().run;
-        let taken = scene.store.take_run(run).await.unwrap();
+        let left = scene.store.run(self.first.machine.state().run).await.unwrap().unwrap();
+        let taken = scene.store.take_run(left.id, left.epoch).await.unwrap();
         let messages = scene.store.messages(taken.conversation, 0).await.unwrap();
         let (machine, used, setup) = restore(&taken, messages).unwrap();
         assert_eq!(setup, json!({"kept": "as it is"}));

@@ -90,7 +90,8 @@ async fn resumed(before: &Scene, ran: &Ran, person: impl Person + 'static) -> Ra
     scene.store = Arc::clone(&before.store);
     scene.clock = Arc::clone(&before.clock);
     scene.person = Arc::new(person);
-    let taken = scene.store.take_run(ran.machine.state().run).await.unwrap();
+    let left = scene.store.run(ran.machine.state().run).await.unwrap().unwrap();
+    let taken = scene.store.take_run(left.id, left.epoch).await.unwrap();
     let messages = scene.store.messages(taken.conversation, 0).await.unwrap();
     let (machine, used, _) = restore(&taken, messages).unwrap();
     let job = Job { used, epoch: taken.epoch, resumed: true, ..scene.job() };

@@ -26,13 +26,9 @@ pub(crate) fn run(command: &Audit, json: bool) -> Result<u8, Failure> {
     }
 }
 
-fn database() -> Result<PathBuf, Failure> {
-    Ok(world::state_folder()?.join("toolcrib.db"))
-}
-
 /// Where the key and the anchors are kept, outside the database.
 fn folder() -> Result<PathBuf, Failure> {
-    Ok(Stores::audit_folder(&database()?))
+    Ok(Stores::audit_folder(&world::database()?))
 }
 
 /// The records of a chain after this number, to this one, page by page.

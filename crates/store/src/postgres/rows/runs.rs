@@ -35,9 +35,6 @@ const LIST_STATUS: &str = select!(
 );
 /// Of two that take at once, the second waits for the first, and finds the run running.
 const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
-    WHERE id = $1 AND status = 'paused'
-    RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
-const TAKE_LEFT: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
     WHERE id = $1 AND epoch = $2 AND status IN ('running', 'paused')
     RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
 
@@ -50,12 +47,8 @@ impl RunStore for PostgresStore {
         Box::pin(async move { self.one(GET, &[&id.to_string()], run).await })
     }
 
-    fn take_run(&self, id: RunId) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
-        self.write(Take { id, left_at: None })
-    }
-
-    fn take_left_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
-        self.write(Take { id, left_at: Some(epoch) })
+    fn take_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+        self.write(Take { id, epoch })
     }
 
     fn runs<'a>(
@@ -156,24 +149,20 @@ async fn refused(
 
 struct Take {
     id: RunId,
-    /// The epoch of somebody who is gone; `None` = a paused run is taken.
-    left_at: Option<u64>,
+    epoch: u64,
 }
 
 impl Job for Take {
     type Answer = StoredRun;
 
     fn begins_with(&self) -> Option<&'static str> {
-        Some(if self.left_at.is_some() { TAKE_LEFT } else { TAKE })
+        Some(TAKE)
     }
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<StoredRun>, Failure>> {
         Box::pin(async move {
             let id = self.id.to_string();
-            let taken = match self.left_at {
-                None => tx.link.first(TAKE, &[&id]).await?,
-                Some(epoch) => tx.link.first(TAKE_LEFT, &[&id, &i64::try_from(epoch)?]).await?,
-            };
+            let taken = tx.link.first(TAKE, &[&id, &i64::try_from(self.epoch)?]).await?;
             if let Some(row) = taken {
                 return Ok(Done::quiet(run(&row)?));
             }

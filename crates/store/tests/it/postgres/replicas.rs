@@ -159,10 +159,10 @@ async fn questions_and_runs_are_decided_once(server: &Server) {
                 decided_by: by.into(),
                 decided_at: 2_000,
             };
-            let run = paused.id;
+            let run = (paused.id, paused.epoch);
             tasks.spawn(async move {
                 let decided = store.decide(id, record).await.unwrap();
-                (by, decided, store.take_run(run).await)
+                (by, decided, store.take_run(run.0, run.1).await)
             });
         }
         let answers = tasks.join_all().await;
