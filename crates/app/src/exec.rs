@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_core::{
-    Answer, Batch, Call, Context, ErrorType, Invoker as _, ModelAbility, Origin, RawArgs, RunId,
-    RunLimits, RunSpec, ToolError, ViewRequest,
+    Answer, Batch, Call, Context, ErrorType, Invoker as _, Label, Labels, ModelAbility, Origin,
+    Raised, RawArgs, RunId, RunLimits, RunSpec, ToolError, ViewRequest,
 };
 use toolcrib_engine::{Engine, SubmitError};
 use toolcrib_providers::{self as providers, Answered, Format, HostedCall, ParseError, Reply};
@@ -97,12 +97,16 @@ pub(crate) async fn run(
     let original = |name: &str| names.original(name).unwrap_or(name).to_owned();
     let calls: Vec<Call> =
         turn.calls.iter().map(|call| Call::new(original(&call.name), call.args.clone())).collect();
-    let batch = Batch { view, context: request.context, ..Batch::new(request.origin, calls) };
+    let context = toolcrib.placed(request.context);
+    let batch = Batch { view, context, ..Batch::new(request.origin, calls) };
     // A response that was cut off so early that none of its calls can run may come again, whole, under the same key.
     let runs = batch.calls.iter().any(|call| !matches!(call.args, RawArgs::Broken(_)));
     let answers = match request.key.as_deref().filter(|_| runs) {
         Some(key) => under_key(toolcrib.engine(), batch, request.limits, key).await?,
-        None => in_a_run(toolcrib.engine(), batch, request.limits).await?,
+        None => {
+            let labels = searched(&turn.hosted);
+            in_a_run(toolcrib.engine(), batch, request.limits, labels).await?
+        }
     };
     let replies: Vec<Reply<'_>> = answers
         .iter()
@@ -127,12 +131,23 @@ pub(crate) async fn run(
     })
 }
 
+/// What the model read in the response itself: what its provider looked up for it. What it read before, only the caller knows.
+fn searched(hosted: &[HostedCall]) -> Labels {
+    let mut labels = Labels::default();
+    if let Some(call) = hosted.first() {
+        let tool = call.name.clone().unwrap_or_else(|| call.kind.clone());
+        labels.raise(Label::Untrusted, Raised { call: None, tool, source: None });
+    }
+    labels
+}
+
 async fn in_a_run(
     engine: &Engine,
     batch: Batch,
     limits: RunLimits,
+    labels: Labels,
 ) -> Result<Vec<Answer>, ExecError> {
-    let spec = RunSpec { limits, ..RunSpec::default() };
+    let spec = RunSpec { limits, labels, ..RunSpec::default() };
     let run = engine.open_run(spec).map_err(ExecError::Run)?;
     let _open = OpenRun { engine, run };
     Ok(engine.invoke(Batch { run: Some(run), ..batch }).await)

@@ -28,7 +28,7 @@ impl Toolcrib {
         origin: Origin,
         key: &str,
     ) -> Result<Option<Answer>, SubmitError> {
-        let batch = Batch::new(origin, vec![Call::new(name, args)]);
+        let batch = self.batch_of(vec![Call::new(name, args)], origin);
         Ok(once(self.engine(), batch, key).await?.pop())
     }
 }

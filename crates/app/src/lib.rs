@@ -8,16 +8,22 @@
 //! Absent on purpose: clap, a terminal, the environment.
 
 mod exec;
+pub mod hooks;
+mod kept;
 mod keyed;
+mod permissions;
 mod records;
+pub mod rule_files;
 pub mod runner;
 mod settings;
 mod stores;
 mod switches;
 mod tool_folders;
 mod toolcrib;
+mod vault;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
+pub use permissions::{PermissionChoice, PermissionChoices, PermissionTable, permission_named};
 pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS, Stores, StoresError};
 pub use switches::Switched;
@@ -39,7 +45,8 @@ pub use toolcrib_engine::rules;
 pub use toolcrib_engine::text;
 
 pub use toolcrib_engine::{
-    Decisions, Engine, EngineSettings, Preset, SubmitError, ToolSettings, grant_of,
+    Asking, Decisions, Engine, EngineSettings, Forecast, Preset, Sealing, Secrets, SubmitError,
+    ToolSettings, grant_of,
 };
 
 /// The address policy and the client that keeps it.

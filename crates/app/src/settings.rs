@@ -1,9 +1,14 @@
 //! What a Toolcrib is set up with.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
+use toolcrib_store::vault::{Vault, VaultError};
+
+use crate::hooks::CommandHook;
+use crate::permissions::PermissionTable;
 
 /// Everything that can be set. The state folder has no default: a library does not look for a home folder.
 #[derive(Debug, Clone)]
@@ -27,6 +32,15 @@ pub struct Settings {
     pub protected: Vec<PathBuf>,
     /// Rules of all layers: who may call what.
     pub rules: RuleSet,
+    /// What the host grants, asks about and refuses.
+    pub permissions: PermissionTable,
+    /// Programs that are asked before calls, or told of them, in their order. They run in the first root.
+    pub hooks: Vec<CommandHook>,
+    /// Where secrets are kept: every one of them is masked, and tools get those that are theirs. `None` = there are none, and a call that
+    /// waits with a secret in its arguments can go on in this process alone.
+    pub vault: Option<Vault>,
+    /// Names of secrets that stand for configuration values, by tool and key.
+    pub secret_config: HashMap<String, HashMap<String, String>>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
 }
@@ -71,6 +85,10 @@ impl Settings {
             tool_folders: Vec::new(),
             protected: Vec::new(),
             rules: RuleSet::default(),
+            vault: None,
+            secret_config: HashMap::new(),
+            permissions: PermissionTable::default(),
+            hooks: Vec::new(),
             locale: None,
         }
     }
@@ -88,6 +106,9 @@ pub enum SetupError {
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] crate::stores::StoresError),
+    /// The vault cannot be read.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// What is stored cannot be read.
     #[error("the store cannot be read: {0}")]
     Store(#[from] toolcrib_core::StoreError),

@@ -1,6 +1,6 @@
 //! A working Toolcrib, and how it is built.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_agent::ask_user;
@@ -9,20 +9,24 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, Catalog, Checkpoints, Entry, FactStore, Gate,
+    Answer, ApprovalStore, Approver, Batch, Call, Catalog, Checkpoints, Context, Entry, FactStore, Gate,
     Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec,
     ViewRequest, canonical,
 };
+use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder};
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
+use crate::hooks::Hooks;
+use crate::kept::SealedRuns;
 use crate::records;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 use crate::switches;
 use crate::tool_folders::{Reload, ToolFolders};
+use crate::vault;
 
 /// Tools, policy and the door to them.
 #[derive(Clone)]
@@ -32,6 +36,8 @@ pub struct Toolcrib {
     stores: Stores,
     folders: Arc<ToolFolders>,
     library: Option<LibraryHandle>,
+    hooks: Arc<Hooks>,
+    rules: RuleSet,
 }
 
 /// Builds a [`Toolcrib`].
@@ -41,6 +47,7 @@ pub struct Builder {
     sources: Vec<Box<dyn Source>>,
     stores: Option<Stores>,
     library: Option<LibraryHandle>,
+    secrets: Vec<String>,
 }
 
 impl Toolcrib {
@@ -49,7 +56,9 @@ impl Toolcrib {
     pub fn builder(settings: Settings) -> Builder {
         let engine =
             Engine::builder().settings(settings.engine.clone()).rules(settings.rules.clone());
-        Builder { settings, engine, sources: Vec::new(), stores: None, library: None }
+        let engine = engine.permissions(Arc::new(settings.permissions.clone()));
+        let (sources, secrets) = (Vec::new(), Vec::new());
+        Builder { settings, engine, sources, stores: None, library: None, secrets }
     }
 
     /// The engine: [`toolcrib_core::Invoker`] and switches.
@@ -62,6 +71,12 @@ impl Toolcrib {
     #[must_use]
     pub fn catalog(&self) -> &dyn Catalog {
         self.engine.catalog()
+    }
+
+    /// The rules of all layers that calls are governed by.
+    #[must_use]
+    pub fn rules(&self) -> &RuleSet {
+        &self.rules
     }
 
     /// Every tool, whether enabled or not.
@@ -145,10 +160,34 @@ impl Toolcrib {
         exec::run(self, request).await
     }
 
+    /// Waits until everybody who is told of calls was told of everything so far, for 10 s at most: before a process ends. What went wrong with
+    /// hooks since the last time, one line each.
+    pub async fn settle(&self) -> Vec<String> {
+        self.hooks.settle(&self.engine).await
+    }
+
     /// Runs one call by hand, through the same door.
     pub async fn call(&self, name: &str, args: RawArgs, origin: Origin) -> Option<Answer> {
-        let batch = Batch::new(origin, vec![Call::new(name, args)]);
+        let batch = self.batch_of(vec![Call::new(name, args)], origin);
         self.engine.invoke(batch).await.pop()
+    }
+
+    /// Calls by hand, outside a run, in the workspace.
+    #[must_use]
+    pub fn batch_of(&self, calls: Vec<Call>, origin: Origin) -> Batch {
+        Batch { context: self.placed(Arc::default()), ..Batch::new(origin, calls) }
+    }
+
+    /// A context with the workspace in it, which rules and permissions may be about.
+    pub(crate) fn placed(&self, context: Arc<Context>) -> Arc<Context> {
+        let root = self.workspace.as_ref().and_then(|workspace| workspace.roots().paths().next());
+        match root {
+            Some(root) if context.workspace.is_empty() => {
+                let workspace = root.display().to_string();
+                Arc::new(Context { workspace, ..Context::clone(&context) })
+            }
+            _ => context,
+        }
     }
 }
 
@@ -160,7 +199,7 @@ impl Builder {
         self
     }
 
-    /// The host's permissions; all granted by default.
+    /// Somebody else who says what the host grants, in place of the settings.
     #[must_use]
     pub fn permissions(mut self, permissions: Arc<dyn Permissions>) -> Self {
         self.engine = self.engine.permissions(permissions);
@@ -188,10 +227,10 @@ impl Builder {
         self
     }
 
-    /// Values that are masked in every result, such as keys of providers.
+    /// Values that are masked everywhere beside those of the vault, such as keys of providers.
     #[must_use]
     pub fn secrets(mut self, secrets: Vec<String>) -> Self {
-        self.engine = self.engine.secrets(secrets);
+        self.secrets = secrets;
         self
     }
 
@@ -231,18 +270,35 @@ impl Builder {
     ///
     /// # Errors
     /// [`SetupError`] when a root, a network entry or a source cannot be used.
-    pub async fn build(self) -> Result<Toolcrib, SetupError> {
+    pub async fn build(mut self) -> Result<Toolcrib, SetupError> {
+        self.secrets.extend(vault::unlock(&mut self.settings)?);
         let stores = match self.stores {
             Some(stores) => stores,
             None => Stores::open(self.settings.database.as_deref())?,
         };
-        let engine = self
-            .engine
+        let hooks = Hooks::new(&self.settings.hooks, self.settings.roots.first());
+        // After those of the host: what a program rewrites is the last word.
+        let engine = hooks.guards().fold(self.engine, toolcrib_engine::EngineBuilder::guard);
+        let engine = match hooks.observer() {
+            Some(observer) => engine.observer(observer),
+            None => engine,
+        };
+        let engine = match &self.settings.vault {
+            Some(vault) => engine.sealer(Arc::new(vault.clone())),
+            None => engine,
+        };
+        let engine = engine
+            .settings(self.settings.engine.clone())
+            .secrets(self.secrets)
             .artifacts(Arc::clone(&stores.artifacts))
             .calls(Arc::clone(&stores.calls))
             .approvals(Arc::clone(&stores.approvals))
             .grants(Arc::clone(&stores.grants))
             .build();
+        let stores = Stores {
+            runs: Arc::new(SealedRuns::new(stores.runs, engine.sealing().clone())),
+            ..stores
+        };
         let workspace = workspace(&self.settings)?.map(Arc::new);
         let mut builtins = Builtins::new()
             .with_client(client(&self.settings)?)
@@ -260,12 +316,15 @@ impl Builder {
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
         // The only owner there is as yet.
         switches::apply(&engine, &*stores.switches, "").await?;
+        hooks.know(&engine);
         Ok(Toolcrib {
             engine,
             workspace,
             stores,
             folders: Arc::new(folders),
             library: self.library,
+            hooks: Arc::new(hooks),
+            rules: self.settings.rules,
         })
     }
 }
@@ -284,9 +343,14 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
 
 /// What a model must not change: what is remembered of it, what it is told, and the tools that it is given. A tool that a model wrote would
 /// otherwise run without anybody having looked at it.
-fn out_of_reach(settings: &Settings) -> impl Iterator<Item = &PathBuf> {
-    let folders = settings.tool_folders.iter().map(|folder| &folder.path);
-    [&settings.state].into_iter().chain(&settings.protected).chain(folders)
+fn out_of_reach(settings: &Settings) -> impl Iterator<Item = &Path> {
+    let folders = settings.tool_folders.iter().map(|folder| folder.path.as_path());
+    let vault = settings.vault.as_ref().map(toolcrib_store::vault::Vault::folder);
+    [settings.state.as_path()]
+        .into_iter()
+        .chain(settings.protected.iter().map(PathBuf::as_path))
+        .chain(folders)
+        .chain(vault)
 }
 
 /// One journal per workspace: the folder is named by a hash of the real path of the first root.

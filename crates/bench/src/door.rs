@@ -13,6 +13,7 @@ use toolcrib_core::{
 };
 use toolcrib_core::{Entry, RunLimits};
 use toolcrib_engine::Engine;
+use toolcrib_engine::rules::RuleSet;
 
 use crate::clock::{cpu, cpu_nanos};
 use crate::table::Table;
@@ -69,7 +70,11 @@ const ARGS: &str =
 const TIMES: u32 = 20_000;
 
 pub(crate) async fn engine() -> Engine {
-    let engine = Engine::builder().build();
+    engine_with(RuleSet::default()).await
+}
+
+pub(crate) async fn engine_with(rules: RuleSet) -> Engine {
+    let engine = Engine::builder().rules(rules).build();
     let source = FixedSource::new("bench", vec![Entry::Local(Typed::handler(Find))]);
     engine.catalog().attach(&source).await.expect("a source that loads");
     engine
@@ -111,7 +116,7 @@ fn floor() -> f64 {
 }
 
 /// CPU nanoseconds of one call on a runtime worker.
-async fn door(engine: &Engine, in_run: bool) -> f64 {
+pub(crate) async fn door(engine: &Engine, in_run: bool) -> f64 {
     let view = Arc::default();
     let context = Arc::default();
     let limits = RunLimits { calls: None, ..RunLimits::default() };

@@ -14,6 +14,7 @@ mod door;
 mod durable;
 mod registry;
 mod rounds;
+mod rules;
 mod start;
 mod stream;
 mod table;
@@ -37,6 +38,7 @@ fn main() {
         ("text", text::run),
         ("loop", rounds::run),
         ("binary", binary::run),
+        ("rules", rules::run),
         ("start", start::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {

@@ -8,6 +8,7 @@ mod interrupt;
 mod lines;
 mod output;
 mod person;
+mod rules;
 mod session;
 mod terminal;
 mod trace;
@@ -21,6 +22,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let json = cli.json;
+    output::for_machines(json);
     match command::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

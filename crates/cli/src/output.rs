@@ -1,10 +1,14 @@
 //! What comes from standard input, and what goes to standard output and standard error: data on the one, everything else on the other.
 
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{ErrorType, ToolError};
-use toolcrib_app::{ExecError, SetupError, SubmitError};
+use toolcrib_app::{ExecError, Secrets, SetupError, SubmitError};
 
 /// Why a command ends without its result.
 #[derive(Debug)]
@@ -77,6 +81,24 @@ impl From<ToolError> for Failure {
     }
 }
 
+/// Secrets that stand in nothing that is said on standard error.
+static HIDDEN: OnceLock<Secrets> = OnceLock::new();
+
+/// Hides these from now on: errors of providers and of files may repeat what they were given.
+pub(crate) fn hide(secrets: &Secrets) {
+    // The first ones stay; what is learned later is in them too.
+    let _ = HIDDEN.set(secrets.clone());
+}
+
+fn hidden(text: &str) -> String {
+    HIDDEN.get().map_or_else(|| text.to_owned(), |secrets| secrets.mask(text.to_owned()))
+}
+
+/// Whether a text holds a secret that is hidden.
+pub(crate) fn is_hidden(text: &str) -> bool {
+    HIDDEN.get().is_some_and(|secrets| secrets.is_in(text))
+}
+
 /// Says why a command failed.
 pub(crate) fn failure(failure: &Failure, as_json: bool) {
     if failure.code == 0 {
@@ -124,7 +146,32 @@ pub(crate) fn document(value: &Value, as_json: bool) -> io::Result<()> {
 
 /// Says something beside the data. A reader of these words that went away, such as `head`, does not stop the work.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", hidden(text));
+}
+
+/// Whether remarks are for machines.
+static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
+
+/// What was said already.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// From now on remarks are for machines.
+pub(crate) fn for_machines(json: bool) {
+    FOR_MACHINES.store(json, Ordering::Relaxed);
+}
+
+/// Says something beside the data that is found out more than once in a process, and said once.
+pub(crate) fn remark_once(text: &str) {
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.insert(text.to_owned()) {
+        remark(text, FOR_MACHINES.load(Ordering::Relaxed));
+    }
+}
+
+/// Begins a line beside the data that somebody ends by typing.
+pub(crate) fn begin(text: &str) {
+    let mut err = io::stderr().lock();
+    let _ = write!(err, "{text}").and_then(|()| err.flush());
 }
 
 /// Says something beside the data, for machines as one JSON object per line.

@@ -1,18 +1,22 @@
 //! A Toolcrib from the words of the command line and the environment.
 
 use std::env;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
+use toolcrib_app::core::near::slips;
 use toolcrib_app::workspace::Roots;
-use toolcrib_app::{Builder, Settings, Stores, ToolFolder, Toolcrib};
+use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_app::{Builder, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib};
 
 use crate::cli::{Brain, World};
 use crate::config::{self, Config, Env, OnAsk};
 use crate::output::{self, Failure};
+use crate::rules;
 use crate::session::{self, Setup};
 use crate::terminal::{Console, TerminalApprover};
 
@@ -37,17 +41,22 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
 
 /// Builds what calls run on.
 pub(crate) async fn build(world: &World) -> Result<Toolcrib, Failure> {
-    let config = config::load(&Env::of_process())?;
     let world = World { root: roots(&named_roots(world))?, workspace: None, ..world.clone() };
+    let config = configured(&world)?;
     let approver = Arc::new(TerminalApprover::default());
-    let builder = Toolcrib::builder(settings(&world, &config)?).approver(approver);
-    Ok(builder.stores(stores()?).build().await?)
+    let builder = Toolcrib::builder(settings(&world, &config)?)
+        .approver(approver)
+        .secrets(config::known_keys(&config, &Env::of_process()));
+    let toolcrib = builder.stores(stores()?).build().await?;
+    output::hide(&toolcrib.engine().sealing().secrets);
+    Ok(toolcrib)
 }
 
 /// Builds what is only looked at, with what is stored of it: the tools of agents too, in any current folder.
 pub(crate) async fn with_stores(world: &World) -> Result<Toolcrib, Failure> {
-    let config = config::load(&Env::of_process())?;
-    let builder = Toolcrib::builder(settings(&somewhere(world), &config)?).for_agents();
+    let world = somewhere(world);
+    let config = configured(&world)?;
+    let builder = Toolcrib::builder(settings(&world, &config)?).for_agents();
     Ok(builder.stores(stores()?).build().await?)
 }
 
@@ -97,7 +106,7 @@ fn shared(_url: String, _signs: bool) -> Result<Stores, Failure> {
     )))
 }
 
-fn database() -> Result<PathBuf, Failure> {
+pub(crate) fn database() -> Result<PathBuf, Failure> {
     Ok(state_folder()?.join("toolcrib.db"))
 }
 
@@ -113,8 +122,9 @@ pub(crate) async fn look_as_agent(world: &World, json: bool) -> Result<Toolcrib,
 }
 
 fn seen(world: &World, json: bool) -> Result<Builder, Failure> {
-    let config = config::load(&Env::of_process())?;
-    let builder = Toolcrib::builder(settings(&somewhere(world), &config)?);
+    let world = somewhere(world);
+    let config = configured(&world)?;
+    let builder = Toolcrib::builder(settings(&world, &config)?);
     let is_shared = Env::of_process().text(DATABASE_URL)?.is_some();
     if !is_shared && !database()?.exists() {
         return Ok(builder);
@@ -130,7 +140,7 @@ fn seen(world: &World, json: bool) -> Result<Builder, Failure> {
 }
 
 /// The same world, in the current folder if it names none.
-fn somewhere(world: &World) -> World {
+pub(crate) fn somewhere(world: &World) -> World {
     let named = named_roots(world);
     let root = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
     World { root, workspace: None, ..world.clone() }
@@ -143,12 +153,28 @@ pub(crate) fn named_roots(world: &World) -> Vec<PathBuf> {
 
 /// Builds what calls run on that may have to wait for a person: another process knows then how to go on with them.
 pub(crate) async fn at_work(world: &World, on_ask: Option<OnAsk>) -> Result<Toolcrib, Failure> {
+    of_calls(world, on_ask, true).await
+}
+
+/// The same for calls that are only looked at: where nobody is, nobody can be asked.
+pub(crate) async fn to_look_at(
+    world: &World,
+    on_ask: Option<OnAsk>,
+) -> Result<Toolcrib, Failure> {
+    of_calls(world, on_ask, false).await
+}
+
+async fn of_calls(
+    world: &World,
+    on_ask: Option<OnAsk>,
+    at_work: bool,
+) -> Result<Toolcrib, Failure> {
     let env = Env::of_process();
-    let config = config::load(&env)?;
     let mut setup = Setup::new(&Brain::default(), world)?;
     let named = World { root: roots(&named_roots(world))?, workspace: None, ..world.clone() };
+    let config = configured(&named)?;
     let mut settings = settings(&named, &config)?;
-    let on_ask = on_ask.or(config.on_ask);
+    let on_ask = config.asks(on_ask);
     use_on_ask(&mut settings, on_ask);
     let console = Console::default();
     setup.waits = match on_ask {
@@ -161,14 +187,21 @@ pub(crate) async fn at_work(world: &World, on_ask: Option<OnAsk>) -> Result<Tool
         .stores(stores.clone())
         .setup(setup.to_value())
         .secrets(config::known_keys(&config, &env));
-    if let Some(approver) = session::approver(on_ask, &console, &stores.approvals) {
+    let is_anybody_there = at_work || on_ask.is_some() || console.has_person();
+    let approver = session::approver(on_ask, &console, &stores.approvals);
+    if let Some(approver) = approver.filter(|_| is_anybody_there) {
         builder = builder.approver(approver);
     }
-    Ok(builder.build().await?)
+    let toolcrib = builder.build().await?;
+    output::hide(&toolcrib.engine().sealing().secrets);
+    check_tools(&toolcrib, &config)?;
+    Ok(toolcrib)
 }
 
 /// How long a question of the door waits.
 pub(crate) fn use_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
+    // Whoever says what asking means says it for every channel (DESIGN 9, Channels).
+    settings.engine.ask_everywhere = on_ask.is_some();
     match on_ask {
         Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
         // Nobody looks at it now, so no time runs (DESIGN 9, Channels: none in the inbox).
@@ -177,13 +210,30 @@ pub(crate) fn use_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
     }
 }
 
-/// The settings that these words and the configuration come to. The roots are taken as they are.
+/// Builds what rules are judged apart from: without any rule, and with nothing that is stored.
+pub(crate) async fn without_rules(world: &World, config: &Config) -> Result<Toolcrib, Failure> {
+    Ok(Toolcrib::builder(unruled(world, config)?).for_agents().build().await?)
+}
+
+/// The settings that these words and the configuration come to, with the rules of all layers. The roots are taken as they are.
 pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failure> {
+    let rules = rules::load(world.root.first().map(PathBuf::as_path), config)?;
+    Ok(Settings { rules, ..unruled(world, config)? })
+}
+
+fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     let mut settings = Settings::new(PathBuf::new(), state_folder()?);
     settings.roots.clone_from(&world.root);
     settings.allow_net.clone_from(&world.allow_net);
-    settings.engine.preset = world.policy.or(config.policy).unwrap_or_default();
+    settings.engine.preset = config.preset(world.policy).unwrap_or_default();
     settings.engine.tools = config.tool_settings();
+    settings.vault = Some(vault()?);
+    settings.secret_config = config.secret_config();
+    settings.engine.flags =
+        config.flags.iter().map(|(name, allowed)| (name.0.clone(), *allowed)).collect();
+    settings.engine.inbox = config.inbox.unwrap_or_default();
+    settings.permissions = config.permission_table();
+    settings.hooks = config.command_hooks(&Env::of_process());
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
@@ -191,6 +241,89 @@ pub(crate) fn settings(world: &World, config: &Config) -> Result<Settings, Failu
     settings.protected.extend(config.key_files(&Env::of_process()));
     settings.protected.retain(|path| !path.as_os_str().is_empty());
     Ok(settings)
+}
+
+/// The configuration of all layers, in the first root of this world. What people should know of it is said once.
+pub(crate) fn configured(world: &World) -> Result<Config, Failure> {
+    let config = config::load(&Env::of_process(), world.root.first().map(PathBuf::as_path))?;
+    let remarks = config.remarks.iter().cloned().chain(config.overruled(world.policy));
+    remarks.for_each(|remark| output::remark_once(&remark));
+    Ok(config)
+}
+
+/// Tools that the configuration names and nobody here has.
+pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<UnknownTool<'a>> {
+    if config.named_tools().next().is_none() {
+        return Vec::new();
+    }
+    let infos = toolcrib.infos();
+    let specs = infos.iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
+    let known: Vec<String> = specs
+        .flat_map(|spec| [vec![spec.name.to_string()], spec.aliases.clone()].concat())
+        .collect();
+    let unknown = config.named_tools().filter(|name| toolcrib.spec(name).is_none());
+    unknown
+        .map(|name| UnknownTool {
+            name,
+            near: slips(name, known.iter().map(String::as_str)).first().map(|n| (*n).to_owned()),
+            closes: config.closes(name),
+            place: config.place_of_tool(name),
+        })
+        .collect()
+}
+
+/// A tool that the configuration names and nobody here has.
+pub(crate) struct UnknownTool<'a> {
+    name: &'a str,
+    /// The one that was probably meant.
+    near: Option<String>,
+    /// Whether it is switched off or asked about: then the one that was meant is open.
+    closes: bool,
+    place: String,
+}
+
+impl fmt::Display for UnknownTool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, place, .. } = self;
+        match &self.near {
+            Some(near) => write!(f, "{place}: there is no tool {name}, did you mean {near}?"),
+            None => write!(f, "{place}: there is no tool {name} here"),
+        }
+    }
+}
+
+/// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the tool that was meant would be open.
+pub(crate) fn check_tools(toolcrib: &Toolcrib, config: &Config) -> Result<(), Failure> {
+    rules::check_names(toolcrib)?;
+    let unknown = unknown_tools(toolcrib, config);
+    match unknown.iter().find(|tool| tool.closes && tool.near.is_some()) {
+        Some(tool) => Err(Failure::configuration(format!(
+            "{tool} If it is a tool of another workspace, put the section into .toolcrib/config.toml there"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Waits until hooks were told of everything that has happened, and says what went wrong with them: before a process ends.
+pub(crate) async fn settle(toolcrib: &Toolcrib) {
+    toolcrib.settle().await.iter().for_each(|remark| output::remark_once(remark));
+}
+
+/// Where secrets are kept: in the state folder, out of reach of every tool.
+pub(crate) fn vault() -> Result<Vault, Failure> {
+    Ok(Vault::at(state_folder()?.join("vault")))
+}
+
+/// Keeps secrets out of what is written down where no tools are at hand: every configured value counts as one.
+pub(crate) fn sealing() -> Result<Sealing, Failure> {
+    let (env, vault) = (Env::of_process(), vault()?);
+    let config = config::load(&env, None)?;
+    let kept = vault.read().map_err(|error| Failure::configuration(error.to_string()))?;
+    let keys = config::known_keys(&config, &env);
+    let secrets = Secrets::default();
+    let all = kept.values().map(Secret::expose).chain(keys.iter().map(String::as_str));
+    secrets.learn(all.chain(config.written_config()));
+    Ok(Sealing::new(secrets, Arc::new(vault)))
 }
 
 /// The person's locale as the environment has it: `de_AT.UTF-8` is `de-AT`.

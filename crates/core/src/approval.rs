@@ -121,6 +121,9 @@ pub enum Decision {
         /// What arguments must look like for the grant to answer, by name: a glob for each (see [`crate::Grant::args`]).
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         only: BTreeMap<String, String>,
+        /// Whether the grant answers for what the run has read too. It never does unless this says so (DESIGN 9, Approvals).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        taint: bool,
     },
     /// Do not run it.
     Deny {
@@ -151,7 +154,7 @@ impl Decision {
     /// Run it, and remember that for so long.
     #[must_use]
     pub fn approve_for(scope: GrantScope) -> Self {
-        Self::Approve { scope, only: BTreeMap::new() }
+        Self::Approve { scope, only: BTreeMap::new(), taint: false }
     }
 
     /// Whether this decides a question of that kind: the model's own are answered or skipped, the others are decided.

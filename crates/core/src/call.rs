@@ -48,6 +48,23 @@ pub struct Context {
     pub topic: String,
 }
 
+/// The channels that rules and permissions know (DESIGN 9, Channels).
+pub const CHANNELS: [&str; 3] = ["chat", "background", "external-agent"];
+
+/// The channel of a call: what its context says, else that of its origin (DESIGN 9, Channels). A chain whose context names none counts as
+/// its model's.
+#[must_use]
+pub fn channel(context: &Context, origin: Origin) -> &str {
+    if !context.channel.is_empty() {
+        return &context.channel;
+    }
+    match origin {
+        Origin::Model | Origin::Chain | Origin::Cli => "chat",
+        Origin::Mcp | Origin::Rest => "external-agent",
+        Origin::Schedule | Origin::Device => "background",
+    }
+}
+
 /// Arguments as they arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,6 +75,9 @@ pub enum RawArgs {
     Value(Value),
     /// The provider's answer broke inside them: the call is recorded and never run. The text says how.
     Broken(String),
+    /// Arguments that hold a secret, as a store keeps them: the JSON form of one of the others, sealed by a
+    /// [`Sealer`](crate::seal::Sealer). No provider sends these.
+    Sealed(String),
 }
 
 impl From<Value> for RawArgs {

@@ -27,6 +27,8 @@ pub struct ModelAbility {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ViewRequest {
+    /// The caller's role, which the flags `allow_TOOL_ROLE` name; empty = none, so that only the flags for everybody hold.
+    pub role: String,
     /// The agent's tool list: exact names, `group:g`, `server:s`, globs only with `*`; `None` = no limit.
     pub agent: Option<Vec<String>>,
     /// The tool list of the active skill; `None` or empty = no limit.
@@ -41,8 +43,9 @@ impl ViewRequest {
     /// Whether nothing limits the view.
     #[must_use]
     pub fn is_default(&self) -> bool {
-        let Self { agent, skill, features_off, model } = self;
-        agent.is_none()
+        let Self { role, agent, skill, features_off, model } = self;
+        role.is_empty()
+            && agent.is_none()
             && skill.is_none()
             && features_off.is_empty()
             && model.provider.is_empty()

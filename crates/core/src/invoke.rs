@@ -12,7 +12,7 @@ use crate::defaults;
 use crate::error::ToolError;
 use crate::id::{ApprovalId, RunId};
 use crate::outcome::Outcome;
-use crate::taint::Labels;
+use crate::taint::{Label, Labels, Raised};
 
 /// What comes back for one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,6 +134,10 @@ pub trait Invoker: Send + Sync {
 
     /// What a run has read so far; `None` = it is not open.
     fn labels(&self, run: RunId) -> Option<Labels>;
+
+    /// Something was read that no call of ours brought: what the provider of the model looked up itself. The results of calls need no
+    /// telling. Nothing happens when the run is not open.
+    fn raise(&self, run: RunId, label: Label, by: Raised);
 
     /// What a run has used; `None` = it is not open.
     fn usage(&self, run: RunId) -> Option<RunUsage>;

@@ -35,6 +35,7 @@ pub mod pattern;
 pub mod permission;
 pub mod rule;
 pub mod schema;
+pub mod seal;
 pub mod spec;
 pub mod spill;
 pub mod store;
@@ -49,7 +50,7 @@ pub use approval::{
 };
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
-pub use call::{Batch, Call, Context, Origin, RawArgs};
+pub use call::{Batch, CHANNELS, Call, Context, Origin, RawArgs, channel};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
@@ -68,12 +69,13 @@ pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord,
 pub use output::{Blob, Block, ToolOutput, Trust};
 pub use permission::{Permission, PermissionState, Permissions};
 pub use rule::{Decider, RuleRef, Ruling, Verdict};
+pub use seal::{SealError, Sealer};
 pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
 pub use store::{
     Acceptance, AcceptedBatch, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
-    CallHistory, CallRecord, CallRow, CallStatus, CallStore, GrantStore, IdempotencyKey, Intent,
+    CallHistory, CallRecord, CallRow, CallStatus, CallStore, CutOff, GrantStore, IdempotencyKey, Intent,
     LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall, Switch,
     SwitchStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
 };

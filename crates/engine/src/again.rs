@@ -10,6 +10,8 @@ use toolcrib_core::{
 
 use crate::batch::{self, refused};
 use crate::engine::Inner;
+use crate::reading::Reading;
+use crate::references;
 use crate::stage::approve;
 
 /// What becomes of one call.
@@ -84,10 +86,23 @@ pub(crate) async fn known(engine: &Inner, call: CallId) -> Result<Option<Answer>
         stored = engine.calls.call(call).await?.unwrap_or(stored);
     }
     Ok(Some(match (stored.outcome, &stored.row.end) {
-        (Some(outcome), _) => Answer::Done(Box::new(outcome)),
+        (Some(outcome), _) => {
+            read(engine, &stored.row, &outcome);
+            Answer::Done(Box::new(outcome))
+        }
         (None, Some(end)) => without_result(&stored.row, end),
         (None, None) => at_work(&stored.row),
     }))
+}
+
+/// What a call brought is read by its run when it is given back too: the process that it ran in may have died before it wrote that down.
+fn read(engine: &Inner, row: &CallRow, outcome: &Outcome) {
+    let Some(run) = row.facts.run.and_then(|id| engine.runs.get(id)) else { return };
+    let registry = engine.registry.read();
+    let tool = outcome.tool.as_ref().and_then(|tool| registry.look_up(tool.as_str()));
+    // Arguments that are not kept may hold anything.
+    let refers = row.facts.args.as_deref().is_none_or(references::may_hold);
+    Reading::stored(outcome, tool.map(|tool| &**tool.spec()), refers).raise(&run);
 }
 
 async fn decided(engine: &Arc<Inner>, id: ApprovalId, call: Call) -> Answer {

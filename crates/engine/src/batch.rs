@@ -7,7 +7,7 @@ use futures_util::{FutureExt as _, poll};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolcrib_core::{
-    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, Report, StoreError, ToolError,
+    Answer, Batch, Call, ErrorType, Outcome, OutcomeKind, RawArgs, Report, StoreError, ToolError,
     ViewRequest, Watch,
 };
 
@@ -98,7 +98,7 @@ async fn enter_again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> An
     pipeline::finish(flight, end).await
 }
 
-fn scope(
+pub(crate) fn scope(
     engine: &Arc<Inner>,
     origin: toolcrib_core::Origin,
     context: Arc<toolcrib_core::Context>,
@@ -144,7 +144,13 @@ async fn go_on(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
         Err(Stop::Again(resumed)) => {
             // The person's arguments replace the model's: the same call enters again at stage 0.
             flight.answered = true;
-            let call = Call { id: flight.call, name: flight.asked.clone(), args: resumed.args() };
+            let real = flight.shown_args().clone();
+            let args = match resumed.args(flight.engine().sealing(), real) {
+                Ok(args) => RawArgs::Value(args),
+                // Sealed here a moment ago; a call that says so is better than one that runs on a guess.
+                Err(error) => RawArgs::Broken(format!("The changed arguments cannot be opened ({error}).")),
+            };
+            let call = Call { id: flight.call, name: flight.asked.clone(), args };
             let scope = Arc::clone(&flight.scope);
             // It keeps its place: nobody else goes on with the same decision meanwhile.
             let _place = flight.place.take();

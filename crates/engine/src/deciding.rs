@@ -7,6 +7,8 @@ use toolcrib_core::{
     GrantScope, GrantStore, ReasonKind, StoreError,
 };
 
+use crate::secrets::Sealing;
+
 /// Where questions, grants and the time are.
 #[derive(Clone, Copy)]
 pub struct Decisions<'a> {
@@ -16,6 +18,8 @@ pub struct Decisions<'a> {
     pub grants: &'a dyn GrantStore,
     /// The time.
     pub clock: &'a dyn Clock,
+    /// Keeps secrets out of what is stored.
+    pub sealing: &'a Sealing,
 }
 
 impl Decisions<'_> {
@@ -38,6 +42,8 @@ impl Decisions<'_> {
         if !record.decision.fits(request) {
             return Err(DecideError::Unfit);
         }
+        let record = self.sealing.seal_decision(record);
+        let record = record.map_err(|error| DecideError::Store(error.to_string()))?;
         let record = DecisionRecord { decided_at: self.clock.now_ms(), ..record };
         let is_late = request.is_expired(record.decided_at);
         let record = if is_late { DecisionRecord::expiry(record.decided_at) } else { record };
@@ -62,13 +68,14 @@ impl Decisions<'_> {
     }
 }
 
-/// The grant that comes of a decision, for the reasons the question was asked for; taint is never among them (DESIGN 9, Approvals). `None` =
-/// it is about this one call.
+/// The grant that comes of a decision, for the reasons the question was asked for; taint is among them only when the decision says so
+/// (DESIGN 9, Approvals). `None` = it is about this one call.
 #[must_use]
 pub fn grant_of(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
-    let Decision::Approve { scope, only } = &record.decision else { return None };
+    let Decision::Approve { scope, only, taint } = &record.decision else { return None };
     let kinds = request.reasons.iter().map(|reason| reason.kind);
-    let reasons: Vec<ReasonKind> = kinds.filter(|kind| *kind != ReasonKind::Taint).collect();
+    let reasons: Vec<ReasonKind> =
+        kinds.filter(|kind| *taint || *kind != ReasonKind::Taint).collect();
     if *scope == GrantScope::Once || reasons.is_empty() {
         return None;
     }
@@ -96,8 +103,8 @@ pub(crate) fn failed(error: StoreError) -> DecideError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_core::UserQuestion;
     use toolcrib_core::store::Waiting;
+    use toolcrib_core::{AskReason, UserQuestion};
     use toolcrib_testkit::FakeClock;
     use toolcrib_testkit::conformance::question;
 
@@ -105,6 +112,7 @@ mod tests {
 
     #[derive(Default)]
     struct Scene {
+        sealing: Sealing,
         approvals: MemoryApprovals,
         grants: MemoryGrants,
         clock: FakeClock,
@@ -124,9 +132,9 @@ mod tests {
             id: ApprovalId,
             decision: Decision,
         ) -> Result<DecisionRecord, DecideError> {
-            let Self { approvals, grants, clock } = self;
+            let Self { approvals, grants, clock, sealing } = self;
             let record = DecisionRecord { decision, decided_by: "ann".into(), decided_at: -1 };
-            Decisions { approvals, grants, clock }.record(id, record).await
+            Decisions { approvals, grants, clock, sealing }.record(id, record).await
         }
 
         async fn grants(&self) -> Vec<Grant> {
@@ -177,5 +185,30 @@ mod tests {
         let id = scene.asked(|request| request.reasons[0].kind = ReasonKind::Taint).await;
         scene.record(id, always).await.unwrap();
         assert_eq!(scene.grants().await, grants);
+    }
+
+    #[tokio::test]
+    async fn a_grant_answers_taint_only_when_the_decision_says_so() {
+        let check = async |asked: &[ReasonKind], taint: bool, given: Option<&[ReasonKind]>| {
+            let scene = Scene::default();
+            let kinds = asked.to_vec();
+            let id = scene
+                .asked(|request| {
+                    let reason = request.reasons[0].clone();
+                    let of = |kind| AskReason { kind, ..reason.clone() };
+                    request.reasons = kinds.into_iter().map(of).collect();
+                })
+                .await;
+            let (scope, only) = (GrantScope::Always, std::collections::BTreeMap::new());
+            scene.record(id, Decision::Approve { scope, only, taint }).await.unwrap();
+            let grants = scene.grants().await;
+            assert_eq!(grants.first().map(|grant| &grant.reasons[..]), given, "{asked:?} {taint}");
+        };
+        let (risk, taint) = (ReasonKind::Risk, ReasonKind::Taint);
+        check(&[taint, risk], false, Some(&[risk])).await;
+        check(&[taint, risk], true, Some(&[taint, risk])).await;
+        check(&[taint], false, None).await;
+        check(&[taint], true, Some(&[taint])).await;
+        check(&[risk], true, Some(&[risk])).await;
     }
 }

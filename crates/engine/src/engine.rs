@@ -9,21 +9,22 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
     CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker,
-    Labels, Observer, Permissions, Recovered, RunId, RunSpec, RunUsage, StoreError, SystemClock,
+    Label, Labels, Observer, Permissions, Raised, Recovered, RunId, RunSpec, RunUsage, Sealer, StoreError, SystemClock,
     Tier, ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;
 use crate::budget::Short;
 use crate::deciding::Decisions;
-use crate::gate::{GrantedPermissions, PermissionGate, Preset};
+use crate::forecast::{self, Forecast};
+use crate::gate::{GrantedPermissions, PermissionGate, Preset, RulesGate, TaintGate};
 use crate::keyed::{self, Keyed, SubmitError, Submitted};
 use crate::locks::Locks;
 use crate::observers::Observers;
 use crate::registry::Registry;
 use crate::rules::RuleSet;
 use crate::run::{Runs, not_open};
-use crate::secrets::Secrets;
+use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
 use crate::stage::{approve, budget};
 use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
@@ -56,6 +57,7 @@ pub(crate) struct Inner {
     agent_presets: RwLock<HashMap<String, Preset>>,
     /// Values that are masked in every result.
     pub(crate) secrets: Secrets,
+    sealing: Sealing,
     epoch: AtomicU64,
     claiming: tokio::sync::Mutex<()>,
     received: AtomicU64,
@@ -86,8 +88,18 @@ impl Inner {
         Ok(self.epoch())
     }
 
+    /// The secrets, and what seals what holds one.
+    pub(crate) fn sealing(&self) -> &Sealing {
+        &self.sealing
+    }
+
     pub(crate) fn decisions(&self) -> Decisions<'_> {
-        Decisions { approvals: &*self.approvals, grants: &*self.grants, clock: &*self.clock }
+        Decisions {
+            approvals: &*self.approvals,
+            grants: &*self.grants,
+            clock: &*self.clock,
+            sealing: &self.sealing,
+        }
     }
 
     /// Somebody took the claim over, because its lease was not renewed in time: the next call begins anew.
@@ -129,6 +141,7 @@ pub struct EngineBuilder {
     artifacts: Arc<dyn ArtifactStore>,
     clock: Arc<dyn Clock>,
     secrets: Vec<String>,
+    sealing: Sealing,
     rules: RuleSet,
     setup: serde_json::Value,
 }
@@ -148,6 +161,7 @@ impl Default for EngineBuilder {
             artifacts: Arc::new(MemoryArtifacts::default()),
             clock: Arc::new(SystemClock),
             secrets: Vec::new(),
+            sealing: Sealing::default(),
             rules: RuleSet::default(),
             setup: serde_json::Value::Null,
         }
@@ -184,10 +198,19 @@ impl EngineBuilder {
         /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
         /// `worker` beside: this engine's number in the call store.
         setup: serde_json::Value;
-        /// The rules of all layers.
+        /// The rules of all layers: judged after the permissions. Tools that one of them denies to everybody are in no view.
         rules: RuleSet;
-        /// Values that are masked in every result, beside the configured values of tools: keys of providers.
+        /// Values that are masked in every result, beside the configured values of tools that their definitions call secret: keys of
+        /// providers, all that is in the vault.
         secrets: Vec<String>;
+    }
+
+    /// What seals arguments that hold secrets where they have to be kept; by default a key that ends with the process, so that no other
+    /// process can go on with such a call.
+    #[must_use]
+    pub fn sealer(mut self, sealer: Arc<dyn Sealer>) -> Self {
+        self.sealing = Sealing::new(Secrets::default(), sealer);
+        self
     }
 
     /// Who is asked; nobody by default, which denies.
@@ -197,7 +220,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Adds a gate after the permission gate.
+    /// Adds a gate after those of permissions, rules and taint, which are always there.
     #[must_use]
     pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gates.push(gate);
@@ -223,15 +246,19 @@ impl EngineBuilder {
     pub fn build(self) -> Engine {
         let settings = Arc::new(self.settings);
         let permission: Arc<dyn Gate> = Arc::new(PermissionGate::new(self.permissions));
-        let gates = std::iter::once(permission).chain(self.gates).collect();
-        let secrets = {
-            let configured = settings.tools.values().flat_map(|tool| tool.config.values());
-            Secrets::new(configured.chain(&self.secrets))
-        };
+        let taint: Arc<dyn Gate> = Arc::new(TaintGate::new(&settings.tools));
+        let rules: Arc<dyn Gate> =
+            Arc::new(RulesGate::new(self.rules.clone(), Arc::clone(&self.clock)));
+        let gates = [permission, rules, taint].into_iter().chain(self.gates).collect();
+        // Configured values of tools are learned with the definitions that say which of them are secret.
+        let secrets = self.sealing.secrets.clone();
+        secrets.learn(self.secrets.iter().map(String::as_str));
         let settings_chars = settings.result_chars;
         Engine {
             inner: Arc::new(Inner {
-                registry: Arc::new(Registry::new(Arc::clone(&settings))),
+                registry: Arc::new(
+                    Registry::new(Arc::clone(&settings), secrets.clone()).with_rules(self.rules),
+                ),
                 settings,
                 runs: Runs::default(),
                 locks: Locks::default(),
@@ -254,6 +281,7 @@ impl EngineBuilder {
                 shutdown: CancellationToken::new(),
                 setup: self.setup,
                 keyed: Keyed::default(),
+                sealing: self.sealing,
                 secrets,
                 epoch: AtomicU64::new(0),
                 claiming: tokio::sync::Mutex::default(),
@@ -297,6 +325,12 @@ impl Engine {
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.inner.registry.read().look_up(name).map(|tool| Arc::clone(tool.spec()))
+    }
+
+    /// Whether tools are on at all: the kill switch.
+    #[must_use]
+    pub fn tools_enabled(&self) -> bool {
+        self.inner.registry.tools_enabled()
     }
 
     /// Switches a source on or off; its calls end with `tools_disabled`.
@@ -379,9 +413,21 @@ impl Engine {
         keyed::invoke_once(&self.inner, batch, key).await
     }
 
+    /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, nobody is asked or told, and
+    /// nothing is recorded. Guards are asked; the repeat guard and the budget are not.
+    pub async fn forecast(&self, batch: Batch) -> Vec<Forecast> {
+        forecast::run(Arc::clone(&self.inner), batch).await
+    }
+
     /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.
     pub async fn finish(&self, batch: AcceptedBatch) -> Vec<Answer> {
         keyed::finish(&self.inner, batch).await
+    }
+
+    /// The secrets that are known by now, and what seals what holds one.
+    #[must_use]
+    pub fn sealing(&self) -> &Sealing {
+        &self.inner.sealing
     }
 
     /// The remembered approvals.
@@ -464,6 +510,12 @@ impl Invoker for Engine {
 
     fn labels(&self, run: RunId) -> Option<Labels> {
         self.inner.runs.get(run).map(|run| Labels::clone(&run.labels()))
+    }
+
+    fn raise(&self, run: RunId, label: Label, by: Raised) {
+        if let Some(run) = self.inner.runs.get(run) {
+            run.raise(label, &by);
+        }
     }
 
     fn usage(&self, run: RunId) -> Option<RunUsage> {

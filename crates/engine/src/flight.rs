@@ -20,6 +20,7 @@ use crate::engine::Inner;
 use crate::locks::Held;
 use crate::registry::Registered;
 use crate::run::Run;
+use crate::secrets::Secrets;
 use crate::stage::approve::{self, Resumed};
 use crate::stage::shape;
 use crate::view::Seen;
@@ -141,6 +142,8 @@ pub(crate) struct InFlight {
     pub(crate) output: Option<ToolOutput>,
     pub(crate) shaped: Option<ModelResult>,
     pub(crate) answered: bool,
+    /// Whether it is only looked at: nobody is told of it.
+    pub(crate) dry: bool,
     succeeded: bool,
     trace: Vec<StageRecord>,
     stamp: Instant,
@@ -186,6 +189,7 @@ impl InFlight {
             output: None,
             shaped: None,
             answered: false,
+            dry: false,
             succeeded: false,
             trace: Vec::with_capacity(Stage::ALL.len()),
             stamp: Instant::now(),
@@ -289,6 +293,9 @@ impl InFlight {
     }
 
     pub(crate) fn tell(&self, kind: EventKind, fill: impl FnOnce(&mut Event)) {
+        if self.dry {
+            return;
+        }
         self.engine().observers.tell(kind, || {
             let mut event = Event {
                 kind,
@@ -311,6 +318,10 @@ impl InFlight {
                 duration: self.run_time,
             };
             fill(&mut event);
+            let mask = |words: String| self.engine().secrets.mask(words);
+            event.tool = mask(event.tool);
+            event.error = event.error.map(mask);
+            event.result = event.result.map(mask);
             event
         });
     }
@@ -355,7 +366,7 @@ impl InFlight {
 
     /// A name that a model may have made up, as it is kept: without secrets, and not longer than names are.
     fn kept_name(&self, name: &str) -> String {
-        self.engine().secrets.mask(name.chars().take(NAME_CHARS).collect())
+        self.engine().secrets.mask(name.to_owned()).chars().take(NAME_CHARS).collect()
     }
 
     /// Arguments as they are kept, without secrets, and the hash of what they really were.
@@ -403,19 +414,7 @@ impl InFlight {
         result: Result<ModelResult, ToolError>,
     ) -> Outcome {
         self.succeeded = result.is_ok();
-        let assessed = self.assessment.as_ref();
-        let report = Report {
-            attempts: self.attempts,
-            run_nanos: self.run_time.as_nanos() as u64,
-            operation: self.tool.is_some().then(|| self.operation().to_owned()),
-            risk: assessed.map(|a| a.risk),
-            effect: assessed.map(|a| a.effect),
-            reach: assessed.map(|a| a.reach),
-            approved_by: self.approved_by.clone(),
-            ruling: self.ruling.clone(),
-            labels: self.labels.as_deref().cloned().unwrap_or_default(),
-            stages: std::mem::take(&mut self.trace),
-        };
+        let report = self.report();
         Outcome {
             call: self.call,
             asked: self.engine().secrets.mask(self.asked.clone()),
@@ -424,6 +423,23 @@ impl InFlight {
             result,
             notes: std::mem::take(&mut self.notes),
             report,
+        }
+    }
+
+    /// The report as far as the call came; the lines of the trace are taken.
+    pub(crate) fn report(&mut self) -> Report {
+        let assessed = self.assessment.as_ref();
+        Report {
+            attempts: self.attempts,
+            run_nanos: self.run_time.as_nanos() as u64,
+            operation: self.tool.is_some().then(|| self.operation().to_owned()),
+            risk: assessed.map(|a| a.risk),
+            effect: assessed.map(|a| a.effect),
+            reach: assessed.map(|a| a.reach),
+            approved_by: self.approved_by.clone(),
+            ruling: self.ruling.clone().map(|ruling| without_secrets(&self.engine().secrets, ruling)),
+            labels: self.labels.as_deref().cloned().unwrap_or_default(),
+            stages: std::mem::take(&mut self.trace),
         }
     }
 
@@ -438,6 +454,15 @@ impl InFlight {
             (OutcomeKind::Cancelled, ToolError::new(ErrorType::Cancelled, text))
         }
     }
+}
+
+/// The reason may repeat arguments; rules are the owner's own words.
+fn without_secrets(secrets: &Secrets, ruling: Ruling) -> Ruling {
+    let reason = match ruling.reason {
+        Cow::Owned(words) => Cow::Owned(secrets.mask(words)),
+        fixed => fixed,
+    };
+    Ruling { reason, ..ruling }
 }
 
 impl Drop for InFlight {

@@ -8,8 +8,8 @@ use futures_util::future::{BoxFuture, Shared};
 use serde_json::json;
 use toolcrib_core::store::KEY_CHARS;
 use toolcrib_core::{
-    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, IdempotencyKey, RawArgs, StoreError,
-    canonical,
+    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, IdempotencyKey, RawArgs, SealError,
+    StoreError, canonical,
 };
 
 use crate::batch;
@@ -126,7 +126,9 @@ async fn accept(
     let name = key.as_ref().map(|key| key.key.clone()).unwrap_or_default();
     let epoch = engine.claim().await.map_err(SubmitError::Store)?;
     let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
-    let accepted = AcceptedBatch { id, key, batch, accepted_at, epoch };
+    let unsealed = |error: SealError| SubmitError::Store(StoreError::Failed(error.to_string()));
+    let kept = engine.sealing().seal_batch(&batch).map_err(unsealed)?;
+    let accepted = AcceptedBatch { id, key, batch: kept, accepted_at, epoch };
     let answer = engine.calls.accept(accepted.clone()).await.map_err(|error| match error {
         StoreError::Conflict(_) => SubmitError::KeyReused(name),
         error => SubmitError::Store(error),
@@ -181,6 +183,7 @@ fn args(args: &RawArgs) -> serde_json::Value {
         RawArgs::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
         RawArgs::Value(value) => value.clone(),
         RawArgs::Broken(why) => json!({"broken": why}),
+        RawArgs::Sealed(sealed) => json!({"sealed": sealed}),
     }
 }
 

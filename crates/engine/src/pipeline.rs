@@ -38,6 +38,17 @@ pub(crate) async fn judge(flight: &mut InFlight, batch: &BatchVerdict) -> Result
     flight.record(Stage::Budget, step)
 }
 
+/// Stages 0 to 7 of a call that is not made: it repeats nothing and uses nothing up.
+pub(crate) async fn foresee(flight: &mut InFlight) -> Result<(), Stop> {
+    read(flight)?;
+    let step = stage::guard::run(flight).await;
+    flight.record(Stage::Guard, step)?;
+    let step = stage::assess::run(flight);
+    flight.record(Stage::Assess, step)?;
+    let step = stage::gates::run(flight);
+    flight.record(Stage::Gates, step)
+}
+
 /// Stages 9 to 13: asking, waiting for its turn, running, and making the result fit for a model.
 pub(crate) async fn carry_out(flight: &mut InFlight) -> Result<(), Stop> {
     let step = stage::approve::run(flight).await;

@@ -1,6 +1,6 @@
 //! The registry: sources that load and unload, unique names, switches, and the views that callers get.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -14,7 +14,9 @@ use toolcrib_core::{
 };
 
 use crate::args::Schema;
-use crate::settings::{EngineSettings, ToolSettings};
+use crate::rules::RuleSet;
+use crate::secrets::Secrets;
+use crate::settings::EngineSettings;
 use crate::view::{self, Seen};
 
 /// A tool with everything the pipeline needs to run it.
@@ -26,6 +28,8 @@ pub(crate) struct Registered {
     pub(crate) timeout: Duration,
     /// On or off by the owner's settings; a switch that a person sets later wins.
     enabled: Option<bool>,
+    /// Whether no switch turns it on.
+    off_for_good: bool,
     /// Whether its definition comes from elsewhere, see [`Source::is_remote`].
     pub(crate) remote: bool,
     /// What the owner says about asking.
@@ -54,6 +58,10 @@ pub(crate) struct State {
     pub(crate) sources: Vec<(Arc<str>, Vec<Arc<Registered>>)>,
     pub(crate) toggles: HashMap<ToolName, bool>,
     pub(crate) features_off: HashSet<String>,
+    /// Which roles have which tools.
+    pub(crate) flags: BTreeMap<String, bool>,
+    /// What people say of tools.
+    pub(crate) rules: RuleSet,
     pub(crate) sources_off: HashSet<String>,
     pub(crate) tiers_off: HashSet<Tier>,
 }
@@ -78,7 +86,7 @@ impl State {
     pub(crate) fn is_on(&self, tool: &Registered) -> bool {
         let spec = tool.spec();
         let switched = self.toggles.get(&spec.name).copied().or(tool.enabled);
-        switched.unwrap_or(spec.default_enabled)
+        !tool.off_for_good && switched.unwrap_or(spec.default_enabled)
     }
 }
 
@@ -91,6 +99,8 @@ pub(crate) struct Registry {
     /// The view of callers without limits, which most are.
     widest: ArcSwapOption<Seen>,
     settings: Arc<EngineSettings>,
+    /// Learns the configured values that a definition calls secret.
+    secrets: Secrets,
 }
 
 /// No attempt of any tool runs longer.
@@ -100,8 +110,12 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const CACHED_VIEWS: usize = 256;
 
 impl Registry {
-    pub(crate) fn new(settings: Arc<EngineSettings>) -> Self {
-        let state = State { features_off: settings.features_off.clone(), ..State::default() };
+    pub(crate) fn new(settings: Arc<EngineSettings>, secrets: Secrets) -> Self {
+        let state = State {
+            features_off: settings.features_off.clone(),
+            flags: settings.flags.clone(),
+            ..State::default()
+        };
         Self {
             state: RwLock::new(state),
             tools_enabled: AtomicBool::new(true),
@@ -109,7 +123,14 @@ impl Registry {
             views: RwLock::default(),
             widest: ArcSwapOption::empty(),
             settings,
+            secrets,
         }
+    }
+
+    /// The same with rules: tools that they deny to everybody are in no view.
+    pub(crate) fn with_rules(self, rules: RuleSet) -> Self {
+        self.change(|state| state.rules = rules);
+        self
     }
 
     pub(crate) fn tools_enabled(&self) -> bool {
@@ -219,8 +240,9 @@ impl Registry {
             .map(Schema::check_shared)
             .transpose()
             .map_err(|error| format!("output schema: {error}"))?;
-        let default = ToolSettings::default();
-        let own = names(&spec).find_map(|name| self.settings.tools.get(name)).unwrap_or(&default);
+        let own = self.settings.of_tool(names(&spec));
+        let secret = spec.config.iter().filter(|key| key.secret);
+        self.secrets.learn(secret.filter_map(|key| own.config.get(&key.key)).map(String::as_str));
         let missing_config = spec
             .config
             .iter()
@@ -233,6 +255,7 @@ impl Registry {
             output_schema,
             timeout: own.timeout.unwrap_or(spec.timeout).min(LONGEST),
             enabled: own.enabled,
+            off_for_good: own.off_for_good,
             remote: remote || spec.tier == Tier::Interface,
             ask: own.ask,
             limit: own.max_concurrent.map(semaphore),
@@ -306,6 +329,15 @@ impl Catalog for Registry {
                     ),
                 ));
             }
+            if enabled && found.off_for_good {
+                return Err(ToolError::new(
+                    ErrorType::ToolDisabled,
+                    format!(
+                        "{} is off for everybody: whoever runs this machine has switched it off, and no switch turns it on.",
+                        spec.name
+                    ),
+                ));
+            }
             state.toggles.insert(spec.name.clone(), enabled);
             Ok(())
         })
@@ -362,6 +394,6 @@ impl Catalog for Registry {
 }
 
 /// The name and the aliases of a tool.
-fn names(spec: &ToolSpec) -> impl Iterator<Item = &str> {
+pub(crate) fn names(spec: &ToolSpec) -> impl Iterator<Item = &str> + Clone {
     std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str))
 }

@@ -31,15 +31,18 @@ impl Run {
     }
 
     /// Something was read. What a child run has read goes back to its parents as a result, so they have read it too.
-    pub(crate) fn raise(&self, label: Label, by: &Raised) {
+    /// `true` = this run had not the label before.
+    pub(crate) fn raise(&self, label: Label, by: &Raised) -> bool {
         let mut labels = self.labels.lock().unwrap_or_else(PoisonError::into_inner);
-        if labels.get(label).is_none() {
+        let is_new = labels.get(label).is_none();
+        if is_new {
             Arc::make_mut(&mut labels).raise(label, by.clone());
         }
         drop(labels);
         if let Some(parent) = &self.parent {
             parent.raise(label, by);
         }
+        is_new
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an engine is set up with.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,46 @@ pub struct ToolSettings {
     pub timeout: Option<Duration>,
     /// On or off, in place of the declared default.
     pub enabled: Option<bool>,
+    /// Off whatever a switch says: for whoever runs the machine, and not the tool's user.
+    pub off_for_good: bool,
     /// Always ask first (`true`), or never for the sake of risk alone (`false`).
     pub ask: Option<bool>,
+    /// In a run that has read text from outside: never ask for that reason (`false`), or ask about every call (`true`).
+    pub taint: Option<bool>,
     /// Calls at once.
     pub max_concurrent: Option<usize>,
     /// Configuration values, by key.
     pub config: HashMap<String, String>,
+}
+
+impl ToolSettings {
+    /// The same with what is said of the tool under another of its names: of two words about one thing the stricter one counts.
+    fn and(mut self, other: &Self) -> Self {
+        fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            match (one, other) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            }
+        }
+        self.timeout = least(self.timeout, other.timeout);
+        self.enabled = least(self.enabled, other.enabled);
+        self.off_for_good |= other.off_for_good;
+        self.ask = self.ask.max(other.ask);
+        self.taint = self.taint.max(other.taint);
+        self.max_concurrent = least(self.max_concurrent, other.max_concurrent);
+        for (key, value) in &other.config {
+            self.config.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        self
+    }
+}
+
+impl EngineSettings {
+    /// What the owner says of a tool, under whichever of its names.
+    pub(crate) fn of_tool<'a>(&self, names: impl Iterator<Item = &'a str>) -> ToolSettings {
+        let said = names.filter_map(|name| self.tools.get(name));
+        said.fold(ToolSettings::default(), |all, one| all.and(one))
+    }
 }
 
 /// What an engine is set up with. The default is what a first run on a laptop wants.
@@ -33,6 +67,13 @@ pub struct EngineSettings {
     pub tools: HashMap<String, ToolSettings>,
     /// Features that are off, by the name of their master switch.
     pub features_off: HashSet<String>,
+    /// Which roles have which tools (SPEC 3.2): `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; `allow_code_execution` for all tools that
+    /// run code or programs.
+    pub flags: BTreeMap<String, bool>,
+    /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied at once (DESIGN 9, Channels).
+    pub inbox: bool,
+    /// Whether the approver is asked in every channel, because somebody has said what asking means (`--on-ask`).
+    pub ask_everywhere: bool,
     /// Calls of one source at once; `None` = no limit.
     pub max_per_source: Option<usize>,
     /// How long a person is waited for; `None` = as long as it takes.
@@ -49,10 +90,37 @@ impl Default for EngineSettings {
             preset: Preset::default(),
             tools: HashMap::new(),
             features_off: HashSet::new(),
+            flags: BTreeMap::new(),
+            inbox: false,
+            ask_everywhere: false,
             max_per_source: None,
             approval_timeout: Some(defaults::APPROVAL_TIMEOUT),
             batch_concurrency: defaults::BATCH_CONCURRENCY,
             result_chars: defaults::RESULT_CHARS,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_names_of_a_tool_the_stricter_word_counts() {
+        let of = |timeout, enabled, ask| ToolSettings {
+            timeout: Some(Duration::from_secs(timeout)),
+            enabled,
+            ask,
+            ..ToolSettings::default()
+        };
+        let mut settings = EngineSettings::default();
+        settings.tools.insert("fetch_url".into(), of(9, Some(true), Some(false)));
+        settings.tools.insert("web_fetch".into(), of(5, Some(false), Some(true)));
+        settings.tools.insert("other".into(), of(1, None, None));
+        let both = settings.of_tool(["fetch_url", "web_fetch"].into_iter());
+        assert_eq!(both, of(5, Some(false), Some(true)));
+        let one = settings.of_tool(["fetch_url"].into_iter());
+        assert_eq!(one, of(9, Some(true), Some(false)));
+        assert_eq!(settings.of_tool(["none"].into_iter()), ToolSettings::default());
     }
 }

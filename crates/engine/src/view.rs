@@ -7,6 +7,7 @@ use toolcrib_core::pattern::{self, Named};
 use toolcrib_core::{Entry, Excluded, Exclusion, Status, Tier, ToolName, View, ViewRequest};
 
 use crate::registry::{Registered, State};
+use crate::role;
 
 /// A resolved view, with what the pipeline needs of each tool.
 pub(crate) struct Seen {
@@ -85,6 +86,12 @@ fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<
     }
     if !state.is_on(tool) {
         return Some(Exclusion::Disabled);
+    }
+    if let Some(rule) = state.rules.removing(spec) {
+        return Some(Exclusion::Rule { rule: rule.clone() });
+    }
+    if let Some(flag) = role::denied(&state.flags, &request.role, spec) {
+        return Some(Exclusion::Role { flag });
     }
     if !listed(request.agent.as_deref(), tool) {
         return Some(Exclusion::Agent);

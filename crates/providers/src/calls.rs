@@ -192,7 +192,7 @@ pub(crate) fn args_object(args: &RawArgs) -> Value {
         RawArgs::Value(value) if value.is_object() => value.clone(),
         RawArgs::Value(value) => json!({"INVALID_JSON": value.to_string()}),
         // What the model wrote is not known here; the result tells it that the call was cut.
-        RawArgs::Broken(_) => Value::Object(Map::new()),
+        RawArgs::Broken(_) | RawArgs::Sealed(_) => Value::Object(Map::new()),
     }
 }
 

@@ -10,6 +10,13 @@
 //!
 //! Absent on purpose: rules, verdicts, files, the environment, running anything.
 
+mod ansi_c;
+mod braces;
+mod grammar;
 mod line;
+mod parse;
+mod reading;
+mod token;
 
-pub use line::{Block, Fault, Kind, Line, Reading, Segment, Word, parse};
+pub use line::{Block, Fault, Kind, Line, Reading, Segment, Word};
+pub use parse::parse;

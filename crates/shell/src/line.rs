@@ -1,5 +1,7 @@
 //! What a command line comes to.
 
+use std::sync::Arc;
+
 /// A word after quoting is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Word {
@@ -41,15 +43,61 @@ pub enum Block {
 }
 
 /// One way to read a command: as it stands, or as what a program in front of it would run.
+///
+/// Readings of one command share their words: a line of 200 KB may have a reading at every word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// The program and its arguments.
-    pub words: Vec<Word>,
+    program: Word,
+    whole: Arc<[Word]>,
+    args: usize,
     /// Programs that were looked past, outermost first.
-    pub past: Vec<String>,
+    pub past: Arc<[String]>,
     /// Whether an allow rule may see it: as it stands, or past timeout, time, nice, nohup, stdbuf, command and bare xargs only. The others
     /// are for deny and ask rules.
     pub for_allow: bool,
+}
+
+impl Reading {
+    /// A reading of a program with its arguments; `None` without words.
+    #[must_use]
+    pub fn new(words: &[Word], past: &[&str], for_allow: bool) -> Option<Self> {
+        let past = past.iter().map(|name| (*name).to_owned()).collect();
+        Self::at(&words.into(), 0, past, for_allow)
+    }
+
+    /// The words from `start` on; `None` if there are none.
+    pub(crate) fn at(
+        whole: &Arc<[Word]>,
+        start: usize,
+        past: Arc<[String]>,
+        for_allow: bool,
+    ) -> Option<Self> {
+        let program = whole.get(start)?.clone();
+        Some(Self { program, whole: whole.clone(), args: start.saturating_add(1), past, for_allow })
+    }
+
+    /// The same arguments after `skipped` of them, for another program.
+    pub(crate) fn renamed(&self, program: Word, skipped: usize) -> Self {
+        let args = self.args.saturating_add(skipped);
+        Self { program, args, for_allow: false, ..self.clone() }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &Word {
+        &self.program
+    }
+
+    /// Its arguments.
+    #[must_use]
+    pub fn args(&self) -> &[Word] {
+        self.whole.get(self.args..).unwrap_or_default()
+    }
+
+    /// The program and its arguments.
+    pub fn words(&self) -> impl DoubleEndedIterator<Item = &Word> + Clone {
+        std::iter::once(&self.program).chain(self.args())
+    }
 }
 
 /// One part of a line.
@@ -81,12 +129,4 @@ pub struct Line {
     pub segments: Vec<Segment>,
     /// Why it is not wholly understood; `None` = it is.
     pub fault: Option<Fault>,
-}
-
-/// Takes a command line apart. It never fails: what is not understood is said in [`Line::fault`].
-#[must_use]
-pub fn parse(line: &str) -> Line {
-    let fault = Fault { at: 0, what: "not taken apart yet".to_owned() };
-    let _ = line;
-    Line { segments: Vec::new(), fault: Some(fault) }
 }

@@ -19,8 +19,9 @@
 //! - A disk without room refuses what is new, and keeps some room for the outcomes of what runs. A disk that fails, a damaged page, or a
 //!   file that was taken away is the end of the store: nothing is answered as written after it.
 //! - A file that is not ours, is newer than this build, or is shorter than it says, is refused before anything in it is touched.
+//! - Secrets are kept apart from all that, sealed: [`vault`].
 //!
-//! Absent on purpose: policy, the meaning of messages and states, deletion, keys, the verification of the audit.
+//! Absent on purpose: policy, the meaning of messages and states, deletion, the key of the audit and its verification.
 
 mod artifacts;
 mod error;
@@ -38,6 +39,7 @@ mod reserve;
 mod rows;
 mod schema;
 mod store;
+pub mod vault;
 mod wal;
 mod workers;
 mod writer;

@@ -80,7 +80,7 @@ fn said(message: &ModelMessage) -> u64 {
     let calls = turn.calls.iter().map(|call| {
         count(&call.name)
             + match &call.args {
-                RawArgs::Text(text) | RawArgs::Broken(text) => count(text),
+                RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => count(text),
                 RawArgs::Value(value) => json(value),
             }
     });

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use toolcrib_core::{Call, CallId, RunId, UsageRow};
+use toolcrib_core::{Call, CallId, Label, Raised, RunId, UsageRow};
 use toolcrib_providers::chat::UserKind;
 use toolcrib_providers::model::{
     Delta, FailureKind, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
@@ -195,6 +195,7 @@ impl Work<'_> {
         self.driver.tell(answer_event(info, &reply.turn, self.sent.model > 0, cost));
         self.announce(machine, &calls);
         self.note_usage(machine, info, usage, cost);
+        self.note_hosted(machine.state().run, &reply.turn);
         self.read_inbox(machine);
         let guards = machine.history().len();
         machine.answered(reply.turn, &info.provider, &info.model, calls, cost);
@@ -209,6 +210,15 @@ impl Work<'_> {
             machine.out_of_budget(format!(
                 "The run has cost {spent} by estimate, more than its budget of {cap}."
             ));
+        }
+    }
+
+    /// What the provider looked up by itself, the model has read: nobody tells whose words it found.
+    fn note_hosted(&self, run: RunId, turn: &Turn) {
+        if let Some(hosted) = turn.hosted.first() {
+            let tool = hosted.name.clone().unwrap_or_else(|| hosted.kind.clone());
+            let by = Raised { call: None, tool, source: None };
+            self.driver.invoker.raise(run, Label::Untrusted, by);
         }
     }
 

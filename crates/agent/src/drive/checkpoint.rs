@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{Context, RunId, RunStatus, RunUsage, StoreError, StoredMessage, StoredRun};
+use toolcrib_core::{
+    Context, Labels, RunId, RunStatus, RunUsage, StoreError, StoredMessage, StoredRun,
+};
 use toolcrib_providers::chat::Message;
 
 use super::Work;
@@ -68,9 +70,25 @@ pub fn restore(
     Ok((machine, kept.used, kept.setup))
 }
 
+/// What a stored run had read.
+///
+/// # Errors
+/// [`RestoreError::Broken`]: whoever cannot read it must not take it for nothing.
+pub fn labels(run: &StoredRun) -> Result<Labels, RestoreError> {
+    // Runs that were stored before there were labels have none.
+    let stored = run.state.pointer("/state/labels").cloned();
+    stored
+        .map_or_else(|| Ok(Labels::default()), serde_json::from_value)
+        .map_err(RestoreError::Broken)
+}
+
 impl Work<'_> {
     /// Queues what changed since the last checkpoint; the store writes it in its order.
-    pub(super) fn checkpoint(&mut self, machine: &Machine, status: RunStatus) {
+    pub(super) fn checkpoint(&mut self, machine: &mut Machine, status: RunStatus) {
+        // In one transaction with the messages that say what was read.
+        if let Some(labels) = self.driver.invoker.labels(machine.state().run) {
+            machine.labelled(&labels);
+        }
         let state = machine.state();
         let now = self.driver.clock.now_ms();
         let kept = Keeping {
@@ -97,7 +115,7 @@ impl Work<'_> {
     /// Waits until the run is stored as it was at the last checkpoint, with this status.
     pub(super) async fn kept(
         &mut self,
-        machine: &Machine,
+        machine: &mut Machine,
         status: RunStatus,
     ) -> Result<(), StoreError> {
         let run = machine.state().run;

@@ -25,7 +25,7 @@ use crate::context::{CompactionRules, Money, Prices, Windows};
 use crate::events::{Event, EventSink, Waiting};
 use crate::machine::{ActiveSkill, End, Machine, Next, Pending, Waits};
 
-pub use checkpoint::{RestoreError, restore};
+pub use checkpoint::{RestoreError, labels, restore};
 pub use control::Control;
 pub use people::{NobodyAnswers, Person};
 
@@ -147,8 +147,13 @@ impl Driver {
     ) -> Result<Driven, DriveError> {
         let primary = job.models.first().ok_or(DriveError::NoModel)?;
         let id = machine.state().run;
-        let spec =
-            RunSpec { id: Some(id), used: job.used, limits: job.limits, ..RunSpec::default() };
+        let spec = RunSpec {
+            id: Some(id),
+            used: job.used,
+            limits: job.limits,
+            labels: machine.state().labels.clone(),
+            ..RunSpec::default()
+        };
         self.invoker.open_run(spec).map_err(DriveError::Run)?;
         let open = OpenRun { invoker: &*self.invoker, run: id };
         let info = primary.info();

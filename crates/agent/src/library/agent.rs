@@ -16,6 +16,9 @@ use super::{name, tools};
 /// Name of the agent that is always there (SPEC 2.5: General Assistant).
 pub const GENERAL_ASSISTANT: &str = "general-assistant";
 
+/// Role of an agent that names none (SPEC 3.3: role "agent").
+pub const DEFAULT_ROLE: &str = "agent";
+
 /// Longest description, in characters; the limit of skills.
 const MAX_DESCRIPTION: usize = 1024;
 
@@ -82,6 +85,8 @@ pub struct Agent {
     pub skills: Vec<String>,
     /// What a run may use.
     pub limits: Limits,
+    /// Its role, which the flags `allow_TOOL_ROLE` of the configuration name: 1 to 40 of `a-z`, `0-9`, `-` and `_`.
+    pub role: String,
     /// What runs without asking; `None` = the default of the configuration.
     pub mode: Option<Mode>,
     /// Temperature, 0 to 2; `None` = the provider's default.
@@ -111,6 +116,7 @@ struct RawAgent {
     #[serde(default)]
     skills: Vec<String>,
     limits: Option<RawLimits>,
+    role: Option<String>,
     mode: Option<String>,
     temperature: Option<f64>,
     max_output: Option<u64>,
@@ -173,6 +179,7 @@ fn check(stem: &str, raw: RawAgent, prompt: String, place: Place) -> Result<Agen
         tools: raw.tools,
         skills: raw.skills,
         limits: raw.limits.map(RawLimits::check).transpose()?.unwrap_or_default(),
+        role: raw.role.map_or_else(|| Ok(DEFAULT_ROLE.to_owned()), role)?,
         mode: raw.mode.as_deref().map(mode).transpose()?,
         temperature: raw.temperature,
         max_output: raw.max_output,
@@ -190,6 +197,14 @@ fn model(text: &str) -> Result<ModelRef, String> {
             shown(text)
         )),
     }
+}
+
+fn role(text: String) -> Result<String, String> {
+    let fits = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    if (1..=40).contains(&text.len()) && text.bytes().all(fits) {
+        return Ok(text);
+    }
+    Err(format!("role \"{}\" must be 1 to 40 of a-z, 0-9, - and _", shown(&text)))
 }
 
 fn mode(text: &str) -> Result<Mode, String> {
@@ -225,6 +240,7 @@ description: What this agent is for, in one line.
 # Names, group:files, server:NAME or globs with *; without this key the agent has all tools.
 # tools: [read_file, \"group:files\"]
 # skills: []
+# role: agent
 # mode: ask-risky
 # limits:
 #   rounds: 15

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::agent::{self, Agent, Form, GENERAL_ASSISTANT};
+use super::agent::{self, Agent, DEFAULT_ROLE, Form, GENERAL_ASSISTANT};
 use super::guide::{self, Guide};
 use super::kit::{self, Kit};
 use super::near::{did_you_mean, nearest, shown};
@@ -59,6 +59,9 @@ impl Library {
                 guide::read(text, place, tools)
             });
         let mut agents = layered("agent", agents, folders.trusted, &mut problems);
+        if !folders.trusted {
+            without_roles(&mut agents, &mut problems);
+        }
         agents.sort_by_key(|agent| agent.name != GENERAL_ASSISTANT);
         let kits = layered("kit", kits, folders.trusted, &mut problems);
         let guides = layered("guide of the tool", guides, folders.trusted, &mut problems);
@@ -193,6 +196,20 @@ fn without_replacements<T: Named>(kind: &str, all: Vec<T>, problems: &mut Vec<Pr
         problems.push(Problem::new(one.place().path().unwrap_or(Path::new("")), message));
     }
     kept
+}
+
+/// A workspace that nobody vouched for gives its agents no role: flags that give one role more than others mean the person's own agents.
+fn without_roles(agents: &mut [Agent], problems: &mut Vec<Problem>) {
+    for agent in agents.iter_mut().filter(|agent| agent.place.scope() == Some(Scope::Project)) {
+        if agent.role != DEFAULT_ROLE {
+            let message = format!(
+                "agent \"{}\" has the role {DEFAULT_ROLE} and not {}: this workspace is not trusted",
+                agent.name, agent.role
+            );
+            problems.push(Problem::new(agent.place.path().unwrap_or(Path::new("")), message));
+            DEFAULT_ROLE.clone_into(&mut agent.role);
+        }
+    }
 }
 
 /// The only member of a group; of several, each is a problem that names the others.

@@ -21,7 +21,7 @@ mod skill_folder;
 mod slash;
 mod tools;
 
-pub use agent::{Agent, GENERAL_ASSISTANT, Mode, ModelRef, template};
+pub use agent::{Agent, DEFAULT_ROLE, GENERAL_ASSISTANT, Mode, ModelRef, template};
 pub use guide::{Guide, GuideExample};
 pub use instructions::Instructions;
 pub use kit::{Kit, Step};

@@ -15,7 +15,7 @@ mod tools;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Call, CallId, ConversationId, RunId};
+use toolcrib_core::{Call, CallId, ConversationId, Labels, RunId};
 use toolcrib_providers::chat::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
 
 pub(crate) use tools::asked;
@@ -78,6 +78,7 @@ impl Machine {
             skills: Vec::new(),
             progress: Progress::default(),
             spent: Spent::default(),
+            labels: Labels::default(),
         };
         Self { state, history }
     }
@@ -135,6 +136,11 @@ impl Machine {
     /// Takes over the summary of an earlier run of the conversation, or a new one.
     pub fn summarised(&mut self, summary: Option<Summary>) {
         self.state.summary = summary;
+    }
+
+    /// What was read before, in the conversation, or meanwhile. Nothing is ever taken away.
+    pub fn labelled(&mut self, labels: &Labels) {
+        self.state.labels.inherit(labels);
     }
 
     /// A request besides the conversation was answered, such as one for a summary.

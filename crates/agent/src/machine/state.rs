@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{ApprovalId, ApprovalRequest, Call, CallId, ConversationId, RunId};
+use toolcrib_core::{ApprovalId, ApprovalRequest, Call, CallId, ConversationId, Labels, RunId};
 use toolcrib_providers::Usage;
 use toolcrib_providers::chat::UserMessage;
 use toolcrib_providers::model::FailureKind;
@@ -54,6 +54,9 @@ pub struct State {
     pub progress: Progress,
     /// What was used so far.
     pub spent: Spent,
+    /// What was read so far, in this run and before it in the conversation.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
 }
 
 /// Where a run stands.

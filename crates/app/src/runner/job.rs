@@ -27,7 +27,11 @@ impl Runner {
             models: start.models.clone(),
             context: Arc::new(context),
             agent: agent.name.clone(),
-            view: ViewRequest { agent: agent.tools.clone(), ..ViewRequest::default() },
+            view: ViewRequest {
+                role: agent.role.clone(),
+                agent: agent.tools.clone(),
+                ..ViewRequest::default()
+            },
             prompt: self.prompt_writer(agent),
             temperature: agent.temperature,
             max_output: agent.max_output,

@@ -2,8 +2,10 @@
 
 mod approver;
 mod job;
+mod labels;
 mod library;
 mod limits;
+mod masked;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,16 +17,18 @@ use toolcrib_agent::events::EventSink;
 use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem};
 use toolcrib_agent::machine::{ActiveSkill, Machine};
 use toolcrib_core::{
-    Checkpoints, Clock, Context, Conversation, ConversationId, RunId, RunStatus, RunUsage,
+    Checkpoints, Clock, Context, Conversation, ConversationId, Labels, RunId, RunStatus, RunUsage,
     StoreError, StoredRun, SystemClock,
 };
 use toolcrib_providers::chat::{Message, UserMessage};
 use toolcrib_providers::model::Model;
 
+use crate::kept::MaskedApprovals;
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
 
 pub use approver::{AskLater, WaitForDecision};
+pub use labels::of_run as labels_of_run;
 pub use limits::{LimitError, RunnerLimits};
 
 /// What a runner is set up with.
@@ -182,7 +186,7 @@ impl Runner {
     /// [`RunnerError`] when it cannot begin, or cannot be stored.
     pub async fn start(&self, start: Start, on: &Surfaces) -> Result<Finished, RunnerError> {
         let skills = self.first_skills(&start.agent, start.skill.as_deref())?;
-        let (history, topic) = self.open(&start).await?;
+        let Opened { history, topic, labels } = self.open(&start).await?;
         let rounds = start.limits.rounds(&start.agent);
         let mut machine = Machine::begin(
             RunId::fresh(),
@@ -192,6 +196,7 @@ impl Runner {
             rounds,
         );
         machine.summarised(self.summary(start.conversation));
+        machine.labelled(&labels);
         for skill in skills {
             machine.activate(skill);
         }
@@ -213,7 +218,7 @@ impl Runner {
         on: &Surfaces,
     ) -> Result<Finished, RunnerError> {
         // Under the epoch at which it was read: of two that found it left behind, one takes it.
-        let taken = self.store.take_left_run(run.id, run.epoch).await;
+        let taken = self.store.take_run(run.id, run.epoch).await;
         let taken = taken.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
             StoreError::Conflict(status) => RunnerError::NotPaused(format!(
@@ -259,7 +264,10 @@ impl Runner {
             invoker: Arc::new(self.toolcrib.engine().clone()),
             catalog: self.toolcrib.engine().shared_catalog(),
             store: Arc::clone(&self.store),
-            approvals: Arc::clone(self.toolcrib.approvals()),
+            approvals: Arc::new(MaskedApprovals {
+                inner: Arc::clone(self.toolcrib.approvals()),
+                sealing: self.toolcrib.engine().sealing().clone(),
+            }),
             usage: Arc::clone(&self.toolcrib.stores().usage),
             clock: Arc::clone(&self.clock),
             person: Arc::clone(&on.person),
@@ -267,7 +275,7 @@ impl Runner {
             prices: Arc::clone(&self.settings.prices),
             compaction: self.settings.compaction,
             refresh: self.toolcrib.reload(),
-            events: Arc::clone(&on.events),
+            events: masked::masked(&on.events, &self.toolcrib.engine().sealing().secrets),
         };
         let driven = driver.drive(&mut machine, &job, &on.control).await?;
         let conversation = machine.state().conversation;
@@ -279,20 +287,20 @@ impl Runner {
             run: machine.state().run,
             conversation,
             driven,
-            text: machine.answer().to_owned(),
+            text: self.toolcrib.engine().sealing().secrets.mask(machine.answer().to_owned()),
             left_over: on.control.take(),
         })
     }
 
-    /// The messages of the conversation so far, and what it is about; a new one is begun.
-    async fn open(&self, start: &Start) -> Result<(Vec<Arc<Message>>, String), RunnerError> {
+    /// The conversation so far; a new one is begun.
+    async fn open(&self, start: &Start) -> Result<Opened, RunnerError> {
         let now = self.clock.now_ms();
         let known = self.store.conversation(start.conversation).await?;
         let is_new = known.is_none();
         let conversation = Conversation {
             id: start.conversation,
             owner: start.context.owner.clone(),
-            title: known.as_ref().map_or_else(|| title(&start.message.text), |c| c.title.clone()),
+            title: known.as_ref().map_or_else(|| title(&self.toolcrib.engine().sealing().secrets.mask(start.message.text.clone())), |c| c.title.clone()),
             agent: start.agent.name.clone(),
             workspace: start.context.workspace.clone(),
             created_at: known.as_ref().map_or(now, |c| c.created_at),
@@ -301,15 +309,16 @@ impl Runner {
         let topic = conversation.title.clone();
         self.store.put_conversation(conversation).await?;
         if is_new {
-            return Ok((Vec::new(), topic));
+            return Ok(Opened { history: Vec::new(), topic, labels: Labels::default() });
         }
         let messages = self.store.messages(start.conversation, 0).await?;
+        let labels = labels::of_conversation(&*self.store, &messages).await?;
         let broken = |error| RunnerError::Restore(RestoreError::Broken(error));
         let history: Result<_, _> = messages
             .into_iter()
             .map(|message| serde_json::from_value(message.body).map(Arc::new).map_err(broken))
             .collect();
-        Ok((history?, topic))
+        Ok(Opened { history: history?, topic, labels })
     }
 
     fn summary(&self, conversation: ConversationId) -> Option<Summary> {
@@ -336,6 +345,16 @@ impl Runner {
             })
             .collect()
     }
+}
+
+/// A conversation that a run begins in.
+struct Opened {
+    /// Its messages so far.
+    history: Vec<Arc<Message>>,
+    /// What it is about.
+    topic: String,
+    /// What was read in it.
+    labels: Labels,
 }
 
 /// The first words of a message, for lists of conversations.

@@ -13,7 +13,7 @@ use toolcrib_app::core::{
     Origin, OutcomeKind, Risk, SystemClock, ToolOutput,
 };
 use toolcrib_app::runner::AskLater;
-use toolcrib_app::{Decisions, Engine, EngineSettings, Stores};
+use toolcrib_app::{Decisions, Engine, EngineSettings, Sealing, Stores};
 use toolcrib_testkit::{FakeClock, ScriptedTool, source_of};
 
 /// Races in a usual test run, and decisions at a deadline: fewer on a disk, which a debug build of everything else shares.
@@ -102,7 +102,8 @@ async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest,
         let stores = stores.clone();
         tokio::spawn(async move {
             let (approvals, grants) = (&*stores.approvals, &*stores.grants);
-            let decisions = Decisions { approvals, grants, clock: &SystemClock };
+            let sealing = &Sealing::default();
+            let decisions = Decisions { approvals, grants, clock: &SystemClock, sealing };
             decisions.record(id, record(Decision::Skip, "cleo")).await
         })
     };

@@ -25,7 +25,9 @@ fn counter() -> Arc<ScriptedTool> {
 
 async fn world(stores: &Stores, tool: &Arc<ScriptedTool>) -> World {
     let stores = stores.clone();
-    Start::new().tool(tool).with(move |builder| builder.stores(stores)).open().await
+    // Without a workspace: those of two worlds are not the same, and under a key that would be something else.
+    let start = Start::new().tool(tool).settings(|settings| settings.roots.clear());
+    start.with(move |builder| builder.stores(stores)).open().await
 }
 
 /// What whoever called gets to see, as text.

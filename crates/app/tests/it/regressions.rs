@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_app::core::*;
 use toolcrib_app::providers::Format;
+use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_testkit::{Recorder, ScriptedApprover, ScriptedTool};
 
 use crate::bodies::anthropic;
@@ -139,12 +140,7 @@ fn bugs_that_stay_gone() {
                         .fails(ToolError::execution("GET /?key=k-s3cr3t-12345 failed")),
                 );
                 let s = s.settings(|x| {
-                    x.engine
-                        .tools
-                        .entry("work".into())
-                        .or_default()
-                        .config
-                        .insert("k".into(), "k-s3cr3t-12345".into());
+                    keep(x, "k-s3cr3t-12345");
                 });
                 json!(s.tool(&tool).call("work", json!({})).await.to_string().contains("s3cr3t"))
             },
@@ -220,12 +216,7 @@ fn bugs_that_stay_gone() {
             "a secret in an address is masked",
             async |s| {
                 let s = s.settings(|x| {
-                    x.engine
-                        .tools
-                        .entry("http_request".into())
-                        .or_default()
-                        .config
-                        .insert("k".into(), "k-s3cr3t-12345".into());
+                    keep(x, "k-s3cr3t-12345");
                 });
                 let w = s.open().await;
                 let said = w
@@ -363,4 +354,12 @@ fn bugs_that_stay_gone() {
             json!([true, 0]),
         ),
     ]);
+}
+
+/// Keeps a secret in a vault of these settings.
+fn keep(settings: &mut toolcrib_app::Settings, value: &str) {
+    let vault = Vault::at(settings.state.join("vault"));
+    let value = Secret::new(value).ok().unwrap();
+    vault.set(&"k".parse().unwrap(), &value, 1).unwrap();
+    settings.vault = Some(vault);
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
-    CallCtx, CallFilter, Clock, Context, RunId, Status, StoreError, Tier, Tool, ToolError,
+    CallCtx, CallFilter, Clock, Context, Reach, RunId, Status, StoreError, Tier, Tool, ToolError,
     ToolOutput, ToolSpec, Trust, defaults,
 };
 
@@ -42,6 +42,8 @@ pub(crate) fn spec() -> ToolSpec {
     spec.tier = Tier::Innate;
     spec.group = Some("self".to_owned());
     spec.timeout = defaults::TIMEOUT_SIMPLE;
+    // What the person did in other conversations is nobody else's business.
+    spec.reach = Reach { private_read: true, ..Reach::default() };
     // Topics and questions are words of the person's own conversations.
     spec.trust = Trust::Workspace;
     spec.examples = examples([("What have you been doing, and how much room is left?", json!({}))]);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_core::{
-    CallCtx, CallFilter, CallRow, Outcome, Tier, Tool, ToolError, ToolOutput, ToolSpec, Trust,
+    CallCtx, CallFilter, CallRow, Outcome, Reach, Tier, Tool, ToolError, ToolOutput, ToolSpec, Trust,
     defaults, near,
 };
 
@@ -59,6 +59,8 @@ pub(crate) fn spec() -> ToolSpec {
         ("tool_name", "tool"),
     ]);
     spec.timeout = defaults::TIMEOUT_SIMPLE;
+    // What the person did in other conversations is nobody else's business.
+    spec.reach = Reach { private_read: true, ..Reach::default() };
     // Results of calls are among it; the answer says whose words they are.
     spec.trust = Trust::External;
     spec.examples = examples([

@@ -18,7 +18,7 @@ use crate::session::Printer;
 use crate::terminal::visible;
 
 /// Talks until the input ends; the exit code of the last turn.
-pub(super) async fn talk(mut chat: Chat, json: bool) -> Result<u8, Failure> {
+pub(super) async fn talk(chat: &mut Chat, json: bool) -> Result<u8, Failure> {
     for warning in std::mem::take(&mut chat.session.warnings) {
         output::remark(&warning, json);
     }
@@ -53,7 +53,7 @@ pub(super) async fn talk(mut chat: Chat, json: bool) -> Result<u8, Failure> {
                 let why = format!("not said, as the run before waits or works: {}", text.trim());
                 output::remark(&why, json);
             }
-            Line::Message(text) => match turn(&chat, &text, json, &mut interrupts).await? {
+            Line::Message(text) => match turn(chat, &text, json, &mut interrupts).await? {
                 Some(ended) => code = ended,
                 None => return Ok(INTERRUPTED),
             },

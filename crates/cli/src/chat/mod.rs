@@ -72,11 +72,13 @@ pub(crate) async fn talk(command: &cli::Chat, json: bool) -> Result<u8, Failure>
     let opening = Opening { on_ask: command.on_ask, console, models: None };
     let session = session::open(&command.brain, &command.world, opening).await?;
     let (conversation, messages) = conversation(command, &session).await?;
-    let chat = Chat { session, conversation, record: Arc::default() };
-    match is_live {
-        true => live(chat, messages).await,
-        false => lines::talk(chat, json).await,
-    }
+    let mut chat = Chat { session, conversation, record: Arc::default() };
+    let ended = match is_live {
+        true => live(&mut chat, messages).await,
+        false => lines::talk(&mut chat, json).await,
+    };
+    crate::world::settle(&chat.session.toolcrib).await;
+    ended
 }
 
 /// The conversation that is gone on with and how many messages it has, or a new one.
@@ -112,7 +114,7 @@ impl Chat {
 }
 
 /// At a terminal.
-async fn live(mut chat: Chat, messages: usize) -> Result<u8, Failure> {
+async fn live(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
     let console = chat.session.console.clone();
     console.print(&chat.banner(messages));
     for warning in std::mem::take(&mut chat.session.warnings) {
@@ -156,7 +158,7 @@ async fn live(mut chat: Chat, messages: usize) -> Result<u8, Failure> {
                     note(&console, "/new begins a new one here");
                     continue;
                 }
-                let turn = turn::run(&mut chat, &text).await;
+                let turn = turn::run(chat, &text).await;
                 if turn.left {
                     return Ok(INTERRUPTED);
                 }

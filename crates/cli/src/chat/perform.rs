@@ -155,6 +155,7 @@ impl Chat {
                 .map(|_| ON_DEVICE_TOOLS.iter().map(|&name| name.to_owned()).collect()),
         };
         let request = ViewRequest {
+            role: self.session.agent.role.clone(),
             agent: self.session.agent.tools.clone(),
             model: ability,
             ..ViewRequest::default()
@@ -224,7 +225,7 @@ fn expanded(row: &CallRow, paint: Paint) -> String {
             Ok(value) => format!("{value:#}"),
             Err(_) => text.clone(),
         },
-        RawArgs::Broken(why) => why.clone(),
+        RawArgs::Broken(why) | RawArgs::Sealed(why) => why.clone(),
     };
     let result = match &row.end {
         Some(

@@ -74,7 +74,9 @@ impl Prompt {
         let typed = match line {
             Ok(line) => {
                 let line = line.replace("\\\n", "\n");
-                if !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
+                // A secret that is typed is not kept.
+                let is_kept = !line.trim().is_empty() && !crate::output::is_hidden(&line);
+                if is_kept && editor.add_history_entry(&line).unwrap_or(false) {
                     // A history that cannot be written is no reason to stop talking.
                     let _ = editor.append_history(&self.history);
                 }

@@ -88,6 +88,9 @@ pub(crate) struct Always {
     /// Only for calls whose argument looks like this, `*` being any text; may be repeated.
     #[arg(long, value_name = "ARG=GLOB", value_parser = pattern)]
     pub(crate) only: Vec<(String, String)>,
+    /// Also when the run has read text from outside, which no other remembered approval answers for.
+    #[arg(long)]
+    pub(crate) taint: bool,
     /// Only say what it would match.
     #[arg(long)]
     pub(crate) dry_run: bool,

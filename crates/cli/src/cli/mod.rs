@@ -3,9 +3,13 @@
 mod approve;
 mod artifact;
 mod audit;
+mod config;
 mod grant;
 mod past;
+mod secret;
+mod rules;
 mod switch;
+mod why;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,14 +20,21 @@ use toolcrib_app::core::{CallId, ConversationId};
 use toolcrib_app::net::AddressPolicy;
 use toolcrib_app::providers::Format;
 
-use crate::config::{self, OnAsk};
+use crate::config::{OnAsk, units};
+use why::WHY_HELP;
 
 pub(crate) use approve::{Always, Answer, Approve, Edit, Scope, Yes};
 pub(crate) use artifact::Artifact;
 pub(crate) use audit::{Audit, Export, ExportFormat, Since, Tail, Verify};
+pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use grant::Grant;
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
+pub(crate) use rules::{
+    Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
+};
+pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use switch::Switch;
+pub(crate) use why::{ToolList, ToolWhy};
 
 const EXEC_HELP: &str = "\
 Example:
@@ -121,6 +132,18 @@ pub(crate) enum Command {
     /// Look at remembered approvals, and take them back.
     #[command(subcommand)]
     Grant(Grant),
+    /// Say who may call what: look at rules, change them, ask them, take over those of other programs.
+    #[command(subcommand)]
+    Rules(Rules),
+    /// Look at the configuration of all layers, change it, check it.
+    #[command(subcommand, after_help = config::CONFIG_HELP)]
+    Config(ConfigCommand),
+    /// Trust a workspace: its tools, rules, hooks and configuration are taken at their word.
+    #[command(after_help = config::TRUST_HELP)]
+    Trust(Trust),
+    /// Keep secrets, encrypted, and see who uses them.
+    #[command(subcommand, after_help = secret::SECRET_HELP)]
+    Secret(Secret),
     /// Run the tool calls of a model's answer, read from standard input, and print the messages to append to its conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
@@ -235,10 +258,10 @@ pub(crate) struct Brain {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
     /// Time that tools may run, such as 90s, 15m or 1h (default 1h).
-    #[arg(long, value_name = "TIME", value_parser = config::units::duration)]
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub(crate) max_time: Option<Duration>,
     /// Money by estimate, in US dollars, where the price of the model is known (default: no limit).
-    #[arg(long, value_name = "USD", value_parser = config::units::micro_usd)]
+    #[arg(long, value_name = "USD", value_parser = units::micro_usd)]
     pub(crate) max_cost: Option<u64>,
 }
 
@@ -337,7 +360,10 @@ pub(crate) struct Exec {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Tool {
     /// List every tool with its risk and status.
-    List(World),
+    List(ToolList),
+    /// Say whether a tool is offered to a caller, else what keeps it away.
+    #[command(after_help = WHY_HELP)]
+    Why(ToolWhy),
     /// Show one tool: parameters, risk, effect, limits, examples.
     Show {
         /// The tool.
@@ -490,6 +516,10 @@ pub(crate) struct ToolCall {
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Run nothing: say what policy makes of the call. Nothing is recorded and nobody is asked. Exit code 0 = it would run, 5 = it would
+    /// be denied, 6 = a person would be asked; else that of its error.
+    #[arg(long, conflicts_with_all = ["key", "lines"])]
+    pub(crate) dry_run: bool,
     /// A word of your own for this call, 1 to 200 characters: sent again under it, the call does not run twice, and the answer is the same.
     /// Another call under the same word is refused (exit code 2).
     #[arg(long, value_name = "KEY", conflicts_with = "lines")]

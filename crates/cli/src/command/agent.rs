@@ -5,12 +5,15 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use toolcrib_app::agent::library::{
-    Agent, Expansion, Folder, Mode, Rounds, Scope, expand, template,
+    Agent, DEFAULT_ROLE, Expansion, Folder, Mode, Rounds, Scope, expand, template,
 };
+use toolcrib_app::core::Exclusion;
 
 use super::shelf::{self, Shelf};
+use super::why;
 use crate::cli::{AgentNew, Places};
 use crate::output::{self, Failure};
+use crate::terminal;
 
 /// What the list of tools comes to when there is none.
 const ALL: &str = "all";
@@ -49,12 +52,28 @@ pub(super) fn show(name: &str, places: &Places, json: bool) -> Result<u8, Failur
         if let Value::Object(map) = &mut whole {
             map.insert("prompt".to_owned(), json!(agent.prompt));
             map.insert("expansion".to_owned(), expanded(&expansion));
+            let excluded = why::reasons(&shelf.toolcrib, &why::request(Some(agent)));
+            let excluded = excluded.iter().map(|(tool, reason)| {
+                json!({"tool": tool, "excluded": reason, "reason": reason.to_string()})
+            });
+            map.insert("excluded".to_owned(), excluded.collect());
         }
         output::document(&whole, true)?;
     } else {
-        output::data(&described(agent, &expansion))?;
+        output::data(&described(agent, &expansion, &kept_away(&shelf, agent)))?;
     }
     Ok(0)
+}
+
+/// Tools that its list has and that it is not offered all the same, with the reason.
+fn kept_away(shelf: &Shelf, agent: &Agent) -> String {
+    let reasons = why::reasons(&shelf.toolcrib, &why::request(Some(agent)));
+    let rows: Vec<Vec<String>> = reasons
+        .iter()
+        .filter(|(_, reason)| !matches!(reason, Exclusion::Agent | Exclusion::Provider))
+        .map(|(tool, reason)| vec![format!("  {tool}"), terminal::one_line(&reason.to_string())])
+        .collect();
+    if rows.is_empty() { String::new() } else { format!("not offered\n{}", shelf::table(&rows)) }
 }
 
 /// The agent; a broken file of this name is a configuration to mend.
@@ -87,6 +106,7 @@ fn data(agent: &Agent) -> Value {
         ("model", json!(agent.model.as_ref().map(ToString::to_string))),
         ("tools", json!(agent.tools)),
         ("skills", json!(agent.skills)),
+        ("role", json!(agent.role)),
         ("mode", json!(agent.mode.map(Mode::as_str))),
         ("temperature", json!(agent.temperature)),
         ("max_output", json!(agent.max_output)),
@@ -115,7 +135,7 @@ fn expanded(expansion: &Expansion) -> Value {
     })
 }
 
-fn described(agent: &Agent, expansion: &Expansion) -> String {
+fn described(agent: &Agent, expansion: &Expansion, kept_away: &str) -> String {
     let mut text = format!("{} - {}\n", agent.name, agent.title);
     if !agent.description.is_empty() {
         text += &format!("\n{}\n", agent.description);
@@ -124,6 +144,7 @@ fn described(agent: &Agent, expansion: &Expansion) -> String {
     let facts = [
         ("from", agent.place.to_string()),
         ("model", agent.model.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("role", agent.role.clone()),
         ("mode", agent.mode.map(Mode::as_str).unwrap_or_default().to_owned()),
         ("skills", agent.skills.join(", ")),
         (
@@ -157,6 +178,7 @@ fn described(agent: &Agent, expansion: &Expansion) -> String {
     if agent.tools.is_none() {
         let _ = writeln!(text, "  {}", expansion.tools.join(", "));
     }
+    text += kept_away;
     let _ = write!(text, "\nprompt\n{}", indented(&agent.prompt));
     text
 }
@@ -211,6 +233,7 @@ fn written(agent: &Agent) -> String {
     put("model", json!(agent.model.as_ref().map(ToString::to_string)));
     put("tools", json!(agent.tools));
     put("skills", json!(Some(&agent.skills).filter(|skills| !skills.is_empty())));
+    put("role", json!(Some(&agent.role).filter(|role| *role != DEFAULT_ROLE)));
     put("mode", json!(agent.mode.map(Mode::as_str)));
     put("temperature", json!(agent.temperature));
     put("max_output", json!(agent.max_output));

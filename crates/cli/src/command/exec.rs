@@ -26,7 +26,9 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
             limits: RunLimits::default(),
             key: command.key.clone(),
         };
-        Ok(toolcrib.exec(request).await?)
+        let reply = toolcrib.exec(request).await;
+        world::settle(&toolcrib).await;
+        Ok(reply?)
     })?;
     say(&reply, command.explain, json);
     let waits = reply.calls.iter().any(|call| matches!(call.answer, Answer::Suspended(_)));

@@ -5,12 +5,13 @@ use toolcrib_app::Stores;
 use toolcrib_app::core::audit::decision_word;
 use toolcrib_app::core::store::Question;
 use toolcrib_app::core::{
-    AuditRow, CallId, Clock as _, Decision, Grant, Outcome, OutcomeKind, StoredCall, SystemClock,
-    WorkerState,
+    AuditRow, CallId, Clock as _, Decision, ErrorType, Grant, Outcome, OutcomeKind, StoredCall,
+    SystemClock, WorkerState,
 };
 
 use super::approve::{Place, may_run};
 use super::past::{self, OWNER, store};
+use super::ruling;
 use crate::cli::Explain;
 use crate::output::{self, Failure};
 use crate::{terminal, trace, when, world};
@@ -131,7 +132,7 @@ impl Known {
             }
             // A question of the model is asked by a call that has ended.
             Standing::Ended(_) if self.asks_still() => self.what_it_waits_for(),
-            Standing::Ended(_) => return None,
+            Standing::Ended(kind) => return self.about_policy(kind),
             Standing::Running(who) => {
                 format!("{who} runs it now. Its outcome is recorded when it ends; look again then.")
             }
@@ -148,6 +149,30 @@ impl Known {
             Standing::Decided => self.how_it_goes_on(),
         };
         Some(text)
+    }
+
+    /// What to do about a call that policy, or what comes before it, kept from running.
+    fn about_policy(&self, kind: OutcomeKind) -> Option<String> {
+        if !matches!(kind, OutcomeKind::Denied | OutcomeKind::Expired | OutcomeKind::Failed) {
+            return None;
+        }
+        let outcome = self.outcome()?;
+        let error = outcome.error_type()?;
+        let tool = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
+        let operation = outcome.report.operation.as_deref().unwrap_or(tool);
+        let ruling = outcome.report.ruling.as_ref().filter(|_| {
+            matches!(
+                error,
+                ErrorType::PolicyDenied
+                    | ErrorType::PermissionDenied
+                    | ErrorType::ApprovalDenied
+                    | ErrorType::ApprovalExpired
+            )
+        });
+        match ruling {
+            Some(ruling) => ruling::advice(ruling, tool, operation),
+            None => ruling::advice_on(error, tool),
+        }
     }
 
     /// A person decided, and nothing came of it yet.
@@ -233,8 +258,11 @@ impl Known {
         json!({
             "call": self.call,
             "status": self.status(),
+            "ruling": self.outcome().and_then(|outcome| outcome.report.ruling.as_ref()),
+            "labels": self.outcome().map(|outcome| &outcome.report.labels),
             "facts": self.stored.as_ref().map(|stored| past::machine(&stored.row)),
             "worker": worker,
+            "earlier": self.stored.as_ref().map(|stored| &stored.earlier),
             "question": question,
             "grants": self.grants,
             "outcome": self.outcome().map(outcome),
@@ -252,6 +280,7 @@ impl Known {
         };
         page.text = format!("{}  {tool}  {}\n\n", self.call, self.status());
         self.facts(&mut page);
+        self.policy(&mut page);
         self.decision(&mut page);
         self.end(&mut page);
         if !self.audit.is_empty() {
@@ -310,6 +339,24 @@ impl Known {
         }
     }
 
+    /// What policy said, which rule it was, and what the run had read.
+    fn policy(&self, page: &mut Page) {
+        let kept = self.stored.as_ref().and_then(|stored| stored.row.facts.policy.as_ref());
+        match (self.outcome().and_then(|outcome| outcome.report.ruling.as_ref()), kept) {
+            (Some(said), _) => {
+                page.line("policy", &ruling::line(said));
+                if let Some(rule) = &said.rule {
+                    page.line("rule", &rule.to_string());
+                }
+            }
+            (None, Some(line)) => page.line("policy", line),
+            (None, None) => {}
+        }
+        for (label, by) in self.outcome().iter().flat_map(|outcome| outcome.report.labels.iter()) {
+            page.line("had read", &format!("{} ({label}): {by}", label.words()));
+        }
+    }
+
     fn decision(&self, page: &mut Page) {
         let Some((waiting, decision)) = &self.question else {
             let noted = self.outcome().is_some_and(|outcome| {
@@ -333,7 +380,7 @@ impl Known {
             &format!("{}, {}: {}", request.id, when::local(request.requested_at), request.summary),
         );
         for reason in &request.reasons {
-            page.line("because", &reason.text);
+            page.line("because", &terminal::because(reason));
         }
         if let Some(record) = decision {
             let note = match &record.decision {
@@ -352,6 +399,7 @@ impl Known {
         let Some(end) = self.stored.as_ref().and_then(|stored| stored.row.end.as_ref()) else {
             return;
         };
+        self.cut_off(page);
         let attempts = match end.attempts {
             0 => "it did not run".to_owned(),
             1 => format!("1 attempt, {}", when::took(end.run_nanos)),
@@ -363,6 +411,14 @@ impl Known {
         match self.outcome() {
             Some(outcome) => self.result(outcome, page),
             None => page.line("result", "it was not kept"),
+        }
+    }
+
+    /// Attempts that ended with their process.
+    fn cut_off(&self, page: &mut Page) {
+        for attempt in self.stored.iter().flat_map(|stored| &stored.earlier) {
+            let at = attempt.started_at.map(when::local).unwrap_or_default();
+            page.line("before", &format!("an attempt, started {at}, ended with its process"));
         }
     }
 

@@ -8,6 +8,8 @@ mod artifact;
 mod audit;
 mod chat;
 mod completions;
+mod config;
+mod dry_run;
 mod exec;
 mod explain;
 mod grant;
@@ -17,9 +19,12 @@ mod metrics;
 mod net;
 mod past;
 mod resume;
+mod ruling;
+mod rules;
 pub(crate) mod run;
 mod sanitize;
 mod scope;
+mod secret;
 mod shelf;
 mod short_id;
 mod skill;
@@ -27,8 +32,10 @@ mod spec;
 mod switch;
 mod tool;
 mod tool_new;
+mod trust;
 mod undo;
 mod usage;
+mod why;
 
 use serde_json::Value;
 
@@ -43,7 +50,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Chat(command) => chat::run(&command, json),
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
-        Command::Tool(Tool::List(world)) => tool::list(&world, json),
+        Command::Tool(Tool::List(command)) => tool::list(&command, json),
+        Command::Tool(Tool::Why(command)) => why::run(&command, json),
         Command::Tool(Tool::Show { name, world }) => tool::show(&name, &world, json),
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
         Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
@@ -67,6 +75,10 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Net(Net::Check(command)) => net::run(&command, json),
         Command::Approve(command) => approve::run(command, json),
         Command::Grant(command) => grant::run(&command, json),
+        Command::Secret(command) => secret::run(&command, json),
+        Command::Rules(command) => rules::run(&command, json),
+        Command::Config(command) => config::run(&command, json),
+        Command::Trust(command) => trust::run(&command, json),
         Command::Undo(command) => undo::run(&command, json),
         Command::History(command) => history::run(&command, json),
         Command::Explain(command) => explain::run(&command, json),

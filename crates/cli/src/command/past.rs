@@ -213,6 +213,7 @@ pub(super) fn machine(row: &CallRow) -> Value {
         "args_hash": facts.args_hash,
         "definition_hash": facts.definition_hash,
         "output_hash": end.and_then(|end| end.output_hash.clone()),
+        "policy": facts.policy,
         "approval": facts.approval,
         "approved_by": facts.approved_by,
     })

@@ -221,13 +221,14 @@ async fn elsewhere(
             ),
         });
     }
+    let sealing = world::sealing()?;
     for (request, decision) in decided {
         let record = DecisionRecord {
             decision,
             decided_by: person::name(),
             decided_at: SystemClock.now_ms(),
         };
-        match decisions(stores).record(request.id, record).await {
+        match decisions(stores, &sealing).record(request.id, record).await {
             Ok(_) => output::remark(
                 &format!("decided about {}; its process goes on", request.tool),
                 json,
@@ -289,6 +290,7 @@ async fn go_on(
     interrupt::stops(&control);
     let surfaces = Surfaces { control, events: printer.sink(json), person: Arc::new(prepared) };
     let start = session.start("", run.conversation);
-    let finished = session.runner.resume(run, start, &surfaces).await.map_err(failure)?;
-    report(&finished, &printer, json)
+    let finished = session.runner.resume(run, start, &surfaces).await;
+    world::settle(&session.toolcrib).await;
+    report(&finished.map_err(failure)?, &printer, json)
 }

@@ -30,8 +30,9 @@ pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
         let surfaces =
             Surfaces { control, events: printer.sink(json), person: Arc::new(session.person()) };
         let start = session.start(&task, conversation);
-        let finished = session.runner.start(start, &surfaces).await.map_err(failure)?;
-        report(&finished, &printer, json)
+        let finished = session.runner.start(start, &surfaces).await;
+        world::settle(&session.toolcrib).await;
+        report(&finished.map_err(failure)?, &printer, json)
     })
 }
 

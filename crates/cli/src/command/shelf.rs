@@ -29,7 +29,7 @@ impl Shelf {
     pub(super) fn open(places: &Places, json: bool) -> Result<Self, Failure> {
         let named = places.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
         let workspace = std::path::absolute(&named)?;
-        let config = config::load(&Env::of_process())?;
+        let config = config::load(&Env::of_process(), Some(&workspace))?;
         let folders = world::library_folders(Some(&workspace), &config);
         let world = World {
             workspace: Some(workspace.clone()),

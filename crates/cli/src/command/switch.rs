@@ -14,6 +14,10 @@ pub(crate) fn set(command: &Switch, enabled: Option<bool>, json: bool) -> Result
     world::block_on(async {
         let toolcrib = world::with_stores(&command.world).await?;
         let switched = canonical(&toolcrib, command.what.switched())?;
+        if let (Some(true), Switched::Tool(name)) = (enabled, &switched) {
+            // What is off for good is not switched on in the store either.
+            toolcrib.catalog().set_enabled(name, true)?;
+        }
         let row = Row {
             owner: String::new(),
             name: switched.name(),

@@ -4,14 +4,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, ErrorType, Origin, Outcome, RawArgs, Status, ToolSpec,
+    Answer, ApprovalRequest, ErrorType, Origin, Outcome, RawArgs, Status, ToolSpec, ViewRequest,
 };
 
-use crate::cli::{ToolCall, World};
+use super::{dry_run, why};
+use crate::cli::{ToolCall, ToolList, World};
 use crate::output::{self, Failure};
-use crate::{lines, trace, world};
+use crate::{lines, terminal, trace, world};
 
-pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
+pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
+    let world = &command.world;
+    if command.all {
+        let toolcrib = world::block_on(world::look_as_agent(world, json))?;
+        return list_all(&toolcrib, json);
+    }
     let toolcrib = world::block_on(world::look(world, json))?;
     let infos = toolcrib.infos();
     if json {
@@ -30,6 +36,35 @@ pub(crate) fn list(world: &World, json: bool) -> Result<u8, Failure> {
         text += &row(info.id.as_str(), &risk, status(&info.status), about);
     }
     output::data(&text)?;
+    Ok(0)
+}
+
+/// Every tool, and what keeps those away that nobody is offered.
+fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
+    let reasons = why::reasons(toolcrib, &ViewRequest::default());
+    let reason_of = |name: &str| {
+        let found = reasons.iter().find(|(excluded, _)| excluded == name);
+        found.map(|(_, reason)| reason)
+    };
+    let mut rows = Vec::new();
+    let mut text = row("TOOL", "RISK", "STATUS", "OFFERED");
+    for info in toolcrib.infos() {
+        let name = info.id.as_str();
+        let reason = reason_of(name);
+        let offered = reason.map_or_else(|| "yes".to_owned(), |reason| format!("no: {reason}"));
+        let risk = toolcrib.spec(name).map(|spec| word(json!(spec.risk))).unwrap_or_default();
+        text += &row(name, &risk, status(&info.status), &terminal::one_line(&offered));
+        let mut one = lines::object(json!(info));
+        one.insert("offered".to_owned(), json!(reason.is_none()));
+        one.insert("excluded".to_owned(), json!(reason));
+        one.insert("reason".to_owned(), json!(reason.map(ToString::to_string)));
+        rows.push(Value::Object(one));
+    }
+    if json {
+        output::document(&Value::Array(rows), true)?;
+    } else {
+        output::data(&text)?;
+    }
     Ok(0)
 }
 
@@ -121,9 +156,18 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         })?,
         text => text.to_owned(),
     };
+    if command.dry_run {
+        return world::block_on(async {
+            let toolcrib = world::to_look_at(&command.world, command.on_ask).await?;
+            let says = (command.explain, json);
+            dry_run::run(&toolcrib, name, RawArgs::Text(args), says).await
+        });
+    }
     let answer = world::block_on(async {
         let toolcrib = world::at_work(&command.world, command.on_ask).await?;
-        run_one(&toolcrib, name, RawArgs::Text(args), command.key.as_deref()).await
+        let answer = run_one(&toolcrib, name, RawArgs::Text(args), command.key.as_deref()).await;
+        world::settle(&toolcrib).await;
+        answer
     })?;
     if command.explain {
         trace::print(&answer, None, json);
@@ -261,6 +305,7 @@ fn filter(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         }
         Ok(reply(&answer))
     });
+    runtime.block_on(world::settle(&toolcrib));
     runtime.shutdown_background();
     code
 }

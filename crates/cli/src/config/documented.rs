@@ -24,15 +24,23 @@ fn keys(section: &str) -> Vec<String> {
 
 #[test]
 fn every_key_is_on_the_page() {
-    for section in
-        ["", "[model]", "[providers.ollama]", "[models.x]", "[limits]", "[tools.x]", "[agent]"]
-    {
+    for section in [
+        "",
+        "[model]",
+        "[providers.ollama]",
+        "[models.x]",
+        "[limits]",
+        "[tools.x]",
+        "[agent]",
+        "[[hooks]]",
+    ] {
         let keys = keys(section);
         assert!(!keys.is_empty());
         for key in keys {
-            let is_there = [format!("`{key}`"), format!("[{key}."), format!("[{key}]")]
-                .iter()
-                .any(|form| PAGE.contains(form));
+            let is_there =
+                [format!("`{key}`"), format!("[{key}."), format!("[{key}]"), format!("[[{key}]]")]
+                    .iter()
+                    .any(|form| PAGE.contains(form));
             assert!(is_there, "{key} of {section} is not on the page");
         }
     }

@@ -32,6 +32,11 @@ impl Env {
         self.get(name).map(PathBuf::from)
     }
 
+    /// Names of variables that are set, in no order; one that is no UTF-8 is none of ours.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, value)| !value.is_empty()).filter_map(|(name, _)| name.to_str())
+    }
+
     fn get(&self, name: &str) -> Option<&OsString> {
         self.0.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty())
     }

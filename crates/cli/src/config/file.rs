@@ -6,14 +6,20 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use toml::Spanned;
+use toolcrib_app::hooks::CommandHook;
 use toolcrib_app::providers::live::ProviderKind;
 use toolcrib_app::providers::quirks::Server;
-use toolcrib_app::{Preset, ToolSettings};
+use toolcrib_app::store::vault::SecretName;
+use toolcrib_app::{PermissionTable, Preset, ToolSettings};
 
 use crate::config::env::Env;
+use crate::config::flag::FlagName;
+use crate::config::given::Given;
+use crate::config::hook::HookSection;
 use crate::config::key;
+use crate::config::layers::Layered;
 use crate::config::on_ask::OnAsk;
+use crate::config::permissions::PermissionsSection;
 use crate::config::values::{self, Hidden};
 
 /// The configuration file. What it leaves out has the defaults of the parts that it configures.
@@ -23,9 +29,15 @@ pub(crate) struct Config {
     /// Where it was read from, or would be.
     #[serde(skip)]
     pub(crate) path: PathBuf,
+    /// Every value with where it came from.
+    #[serde(skip)]
+    pub(crate) layered: Layered,
+    /// What people should know of how it came together, one line each.
+    #[serde(skip)]
+    pub(crate) remarks: Vec<String>,
     pub(crate) model: ModelSection,
     /// Providers by their id.
-    pub(crate) providers: BTreeMap<ProviderId, Spanned<ProviderSection>>,
+    pub(crate) providers: BTreeMap<ProviderId, ProviderSection>,
     /// What is known of models, by a pattern of their names (`*` stands for any text).
     pub(crate) models: BTreeMap<String, ModelFacts>,
     pub(crate) limits: Limits,
@@ -36,6 +48,14 @@ pub(crate) struct Config {
     pub(crate) on_ask: Option<OnAsk>,
     /// What runs without asking.
     pub(crate) policy: Option<Preset>,
+    /// What the host grants, asks about and refuses.
+    pub(super) permissions: PermissionsSection,
+    /// Programs that are asked before calls, or told of them.
+    pub(super) hooks: Vec<HookSection>,
+    /// Which roles have which tools. One that is not trusted may only say `false`.
+    pub(crate) flags: BTreeMap<FlagName, bool>,
+    /// Whether calls from outside that need approval wait in the inbox; default: no, they are denied.
+    pub(crate) inbox: Option<bool>,
     /// Workspaces whose tools are the owner's own work, and are taken at their word.
     pub(crate) trusted_workspaces: Vec<PathBuf>,
 }
@@ -143,9 +163,19 @@ struct ToolSection {
     timeout: Option<Duration>,
     enabled: Option<bool>,
     ask: Option<bool>,
+    taint: Option<bool>,
     max_concurrent: Option<usize>,
-    #[serde(deserialize_with = "values::settings")]
-    config: HashMap<String, Hidden>,
+    config: HashMap<String, Given>,
+}
+
+impl ToolSection {
+    /// The values that are written down.
+    fn written(&self) -> impl Iterator<Item = (&String, &Hidden)> {
+        self.config.iter().filter_map(|(key, value)| match value {
+            Given::Written(value) => Some((key, value)),
+            Given::Secret(_) => None,
+        })
+    }
 }
 
 /// Id of a provider: lower-case letters, digits, `-`, `_` and `.`, at most 60.
@@ -176,7 +206,7 @@ pub(crate) struct ProviderSection {
     pub(crate) kind: Option<ProviderKind>,
     /// Where it is; `None` = where the kind's own service is.
     pub(crate) base_url: Option<String>,
-    key: Option<Hidden>,
+    key: Option<Given>,
     key_env: Option<String>,
     key_file: Option<PathBuf>,
     /// The model that is asked when none is named.
@@ -224,7 +254,10 @@ impl ProviderSection {
 
     /// Where its key is; `None` = in the variable of its kind, if that has one.
     pub(super) fn key(&self) -> Option<KeySource<'_>> {
-        let written = self.key.as_ref().map(|key| KeySource::Written(&key.0));
+        let written = self.key.as_ref().map(|key| match key {
+            Given::Written(key) => KeySource::Written(&key.0),
+            Given::Secret(name) => KeySource::Secret(name),
+        });
         let variable = || self.key_env.as_deref().map(KeySource::Variable);
         let file = || self.key_file.as_deref().map(KeySource::File);
         written.or_else(variable).or_else(file)
@@ -236,6 +269,8 @@ impl ProviderSection {
 pub(super) enum KeySource<'a> {
     /// In the file itself.
     Written(&'a str),
+    /// In the vault.
+    Secret(&'a SecretName),
     /// In a variable of the environment.
     Variable(&'a str),
     /// In a file of its own.
@@ -245,30 +280,87 @@ pub(super) enum KeySource<'a> {
 impl Config {
     /// What the owner says of tools, as the engine takes it.
     pub(crate) fn tool_settings(&self) -> HashMap<String, ToolSettings> {
-        let settings = |tool: &ToolSection| ToolSettings {
+        let settings = |name: &str, tool: &ToolSection| ToolSettings {
             timeout: tool.timeout,
             enabled: tool.enabled,
+            off_for_good: self.is_off_for_good(name),
             ask: tool.ask,
+            taint: tool.taint,
             max_concurrent: tool.max_concurrent,
-            config: tool.config.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
+            config: tool.written().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
         };
-        self.tools.iter().map(|(name, tool)| (name.clone(), settings(tool))).collect()
+        self.tools.iter().map(|(name, tool)| (name.clone(), settings(name, tool))).collect()
     }
 
-    /// Whether a workspace is one of those whose tools are taken at their word: the same folder, whatever way leads to it.
+    /// The names of secrets that stand for configuration values, by tool and key.
+    pub(crate) fn secret_config(&self) -> HashMap<String, HashMap<String, String>> {
+        let named = |tool: &ToolSection| -> HashMap<String, String> {
+            let named = tool.config.iter().filter_map(|(key, value)| match value {
+                Given::Secret(name) => Some((key.clone(), name.to_string())),
+                Given::Written(_) => None,
+            });
+            named.collect()
+        };
+        let tools = self.tools.iter().map(|(name, tool)| (name.clone(), named(tool)));
+        tools.filter(|(_, keys)| !keys.is_empty()).collect()
+    }
+
+    /// Every value that is written down for a tool.
+    pub(crate) fn written_config(&self) -> impl Iterator<Item = &str> {
+        self.tools.values().flat_map(ToolSection::written).map(|(_, value)| value.0.as_str())
+    }
+
+    /// The providers whose key is in the vault, and under which name.
+    pub(crate) fn secret_keys(&self) -> impl Iterator<Item = (&str, &SecretName)> {
+        self.providers.iter().filter_map(|(id, section)| match section.key() {
+            Some(KeySource::Secret(name)) => Some((id.0.as_str(), name)),
+            _ => None,
+        })
+    }
+
+    /// Names of tools that something is said of, in the order of the alphabet.
+    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
+    /// Whether a tool is switched off or asked about.
+    pub(crate) fn closes(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|tool| {
+            tool.enabled == Some(false) || tool.ask == Some(true) || tool.taint == Some(true)
+        })
+    }
+
+    /// What the host grants: all layers together, none of which loosens what a stricter one pins.
+    pub(crate) fn permission_table(&self) -> PermissionTable {
+        let file = self.path.display().to_string();
+        let own = self.permissions.table(file);
+        let stricter = self.layered.tighteners.iter();
+        stricter.fold(own, |table, section| table.tightened_by(section.table(String::new())))
+    }
+
+    /// The programs that are asked before calls, or told of them.
+    pub(crate) fn command_hooks(&self, env: &Env) -> Vec<CommandHook> {
+        self.hooks.iter().map(|hook| hook.hook(env)).collect()
+    }
+
+    /// The files that hold keys of providers.
     pub(crate) fn key_files(&self, env: &Env) -> Vec<PathBuf> {
-        let sections = self.providers.values().map(|section| section.get_ref());
-        let files = sections.filter_map(|section| match section.key() {
+        let files = self.providers.values().filter_map(|section| match section.key() {
             Some(KeySource::File(path)) => Some(key::resolved(path, self, env)),
             _ => None,
         });
         files.collect()
     }
 
+    /// Whether a workspace is one of those whose tools are taken at their word: the same folder, whatever way leads to it.
     pub(crate) fn trusts(&self, workspace: &Path, env: &Env) -> bool {
-        let Ok(workspace) = workspace.canonicalize() else { return false };
-        let mut trusted = self.trusted_workspaces.iter().map(|path| key::resolved(path, self, env));
-        trusted.any(|path| path.canonicalize().is_ok_and(|path| path == workspace))
+        self.trusted_workspaces.iter().any(|path| self.means(path, workspace, env))
+    }
+
+    /// Whether a path of the file is this folder, whatever way leads to it.
+    pub(crate) fn means(&self, path: &Path, folder: &Path, env: &Env) -> bool {
+        let Ok(folder) = folder.canonicalize() else { return false };
+        key::resolved(path, self, env).canonicalize().is_ok_and(|path| path == folder)
     }
 
     /// The folder of the file, from which paths in it begin.

@@ -25,6 +25,14 @@ pub(super) fn find(
     let wrong = |what: String| Failure::configuration(format!("provider {}: {what}", entry.id));
     let (text, place) = match entry.section.key() {
         Some(KeySource::Written(key)) => (key.to_owned(), config.path.display().to_string()),
+        Some(KeySource::Secret(name)) => {
+            let secrets = crate::world::vault()?.read();
+            let secrets = secrets.map_err(|error| Failure::configuration(error.to_string()))?;
+            let key = secrets.get(name).ok_or_else(|| {
+                wrong(format!("its key is the secret {name}, which is not set; `toolcrib secret set {name}` keeps it"))
+            })?;
+            (key.expose().to_owned(), format!("the secret {name}"))
+        }
         Some(KeySource::Variable(name)) => match env.text(name)? {
             Some(key) => (key, name.to_owned()),
             None => return Err(wrong(format!("its key is taken from {name}, which is not set"))),
@@ -56,11 +64,30 @@ pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
     keys.chain(headers.map(|value| value.0.clone())).collect()
 }
 
+/// What is odd about the keys that the configuration names: files that others can read, files and variables that are not there.
+pub(crate) fn key_remarks(config: &Config, env: &Env) -> Result<Vec<String>, Failure> {
+    let mut remarks = Vec::new();
+    for entry in providers(config, env)? {
+        if entry.section.key().is_none() {
+            continue;
+        }
+        if let Err(failure) = find(&entry, config, env, &mut remarks) {
+            remarks.push(failure.message);
+        }
+    }
+    Ok(remarks)
+}
+
 /// A path of the file: from the file's folder on, `~/` is the home folder.
 pub(super) fn resolved(path: &Path, config: &Config, env: &Env) -> PathBuf {
+    at(path, config.folder(), env)
+}
+
+/// A path from this folder on; `~/` is the home folder.
+pub(super) fn at(path: &Path, folder: &Path, env: &Env) -> PathBuf {
     match (path.strip_prefix("~"), env.path("HOME")) {
         (Ok(rest), Some(home)) => home.join(rest),
-        _ => config.folder().join(path),
+        _ => folder.join(path),
     }
 }
 

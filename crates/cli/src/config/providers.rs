@@ -32,7 +32,7 @@ const WELL_KNOWN: [ProviderKind; 4] = [
 pub(crate) fn providers(config: &Config, env: &Env) -> Result<Vec<Entry>, Failure> {
     let mut entries = Vec::new();
     for (id, section) in &config.providers {
-        let section = section.get_ref().clone();
+        let section = section.clone();
         let kind = section.kind_of(&id.0).map_err(Failure::configuration)?;
         entries.push(Entry { id: id.0.clone(), kind, section });
     }

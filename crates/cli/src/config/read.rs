@@ -1,4 +1,4 @@
-//! The file, found and read, and what is wrong with it in words for people. No value of the file is ever in them: it may be a key.
+//! The files, found and read, and what is wrong with them in words for people. No value of a file is ever in them: it may be a key.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File};
@@ -8,36 +8,99 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy as _;
 use toolcrib_app::core::near::slips;
 
-use crate::config::Config;
 use crate::config::env::Env;
+use crate::config::layers::{Layer, Layered, folder_of};
+use crate::config::source::{Source, place};
+use crate::config::{Config, project, variables};
 use crate::output::Failure;
 
 /// Largest file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Reads the configuration. A file that is not there is an empty one, unless `TOOLCRIB_CONFIG` names it.
+/// The file of whoever runs the machine.
+const MANAGED: &str = "/etc/toolcrib/config.toml";
+
+/// Reads the configuration of all layers. A file that is not there is an empty one, unless a variable names it. Without a workspace there
+/// is no project.
 ///
 /// # Errors
-/// Exit code 3, with file and line.
-pub(crate) fn load(env: &Env) -> Result<Config, Failure> {
-    let named = env.path("TOOLCRIB_CONFIG");
-    let Some(path) = named.clone().or_else(|| default_path(env)) else {
-        return Ok(Config::default());
-    };
-    let text = match read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => String::new(),
-        Err(error) => {
-            let what = format!("the configuration {} cannot be read: {error}", path.display());
-            return Err(Failure::configuration(what));
+/// Exit code 3, with file and line; nothing is used then.
+pub(crate) fn load(env: &Env, workspace: Option<&Path>) -> Result<Config, Failure> {
+    let places = Places::of(env, workspace);
+    let mut layered = Layered::default();
+    let managed = places.managed(env)?;
+    managed.iter().for_each(|source| layered.lay(source));
+    if let Some(path) = &places.user
+        && let Some(source) = file(Layer::User, path, env.path("TOOLCRIB_CONFIG").is_some())?
+    {
+        layered.lay(&source);
+    }
+    let user = places.user.clone().unwrap_or_default();
+    let mut remarks = Vec::new();
+    if let (Some(path), Some(workspace)) = (&places.project, workspace)
+        && let Some(source) = file(Layer::Project, path, false)?
+    {
+        // Whether it is trusted is for the layers below it to say.
+        let own = layered.clone().finish(user.clone())?;
+        let source = source.rooted(folder_of(path), env);
+        if own.trusts(workspace, env) {
+            project::check(&source, &own)?;
+            layered.lay(&source);
+        } else {
+            remarks.extend(project::tighten(source, &mut layered, workspace));
         }
-        Ok(text) => text,
-    };
-    let mut config = parse(&path, &text)?;
-    config.path = path;
+    }
+    layered.lay(&variables::source(env)?);
+    managed.iter().for_each(|source| layered.pin(source));
+    let mut config = layered.finish(user)?;
+    config.remarks = remarks;
     Ok(config)
 }
 
-/// Where the file is looked for: `$TOOLCRIB_HOME`, else the configuration folder of the XDG convention.
+/// Where the files are looked for, whether they are there or not.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// Of whoever runs the machine, the weightiest first.
+    pub(crate) managed: Vec<PathBuf>,
+    /// The person's own: `TOOLCRIB_CONFIG`, else in `TOOLCRIB_HOME`, else in the configuration folder of the XDG convention.
+    pub(crate) user: Option<PathBuf>,
+    /// Of the workspace.
+    pub(crate) project: Option<PathBuf>,
+}
+
+impl Places {
+    pub(crate) fn of(env: &Env, workspace: Option<&Path>) -> Self {
+        let managed =
+            [PathBuf::from(MANAGED)].into_iter().chain(env.path("TOOLCRIB_MANAGED_CONFIG"));
+        let user = env.path("TOOLCRIB_CONFIG").or_else(|| default_path(env));
+        let project = workspace.map(|workspace| project_file(workspace));
+        // A workspace may be the folder that the person's own file is in.
+        let same = |path: &PathBuf| {
+            let own = user.as_ref().and_then(|own| own.canonicalize().ok());
+            own.is_some_and(|own| path.canonicalize().is_ok_and(|path| path == own))
+        };
+        let project = project.filter(|path| !same(path));
+        Self { managed: managed.collect(), user, project }
+    }
+
+    fn managed(&self, env: &Env) -> Result<Vec<Source>, Failure> {
+        let mut sources = Vec::new();
+        for path in &self.managed {
+            let is_named = env.path("TOOLCRIB_MANAGED_CONFIG").is_some_and(|named| named == *path);
+            if let Some(source) = file(Layer::Managed, path, is_named)? {
+                sources.push(source.rooted(folder_of(path), env));
+            }
+        }
+        Ok(sources)
+    }
+}
+
+/// The file of a workspace.
+pub(crate) fn project_file(workspace: &Path) -> PathBuf {
+    workspace.join(crate::world::PROJECT).join("config.toml")
+}
+
+/// Where the person's file is looked for: `$TOOLCRIB_HOME`, else the configuration folder of the XDG convention.
 fn default_path(env: &Env) -> Option<PathBuf> {
     if let Some(home) = env.path("TOOLCRIB_HOME") {
         return Some(home.join("config.toml"));
@@ -46,7 +109,22 @@ fn default_path(env: &Env) -> Option<PathBuf> {
     Some(strategy.config_dir().join("toolcrib").join("config.toml"))
 }
 
-fn read(path: &Path) -> io::Result<String> {
+/// Reads one file; `None` = it is not there, which is an error for one that was named.
+pub(super) fn file(layer: Layer, path: &Path, named: bool) -> Result<Option<Source>, Failure> {
+    match read(path) {
+        Ok(text) => source(layer, path, &text).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !named => Ok(None),
+        // A path through a file is one that is not there.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory && !named => Ok(None),
+        Err(error) => {
+            let what = format!("the configuration {} cannot be read: {error}", path.display());
+            Err(Failure::configuration(what))
+        }
+    }
+}
+
+/// The text of a file of a person; whatever is no plain file of a sensible size is refused.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
     // Looked at before it is opened: a pipe would be waited for.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no regular file"));
@@ -60,23 +138,43 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads the text of a file.
-pub(super) fn parse(path: &Path, text: &str) -> Result<Config, Failure> {
-    let wrong = |start: usize, what: String| {
-        let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
-        Failure::configuration(format!("{}:{line}: {what}", path.display()))
+/// Reads the text of a file, of which every key and value has to be right by itself.
+fn source(layer: Layer, path: &Path, text: &str) -> Result<Source, Failure> {
+    let wrong = |error: &toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let place = place(path, text, start);
+        Failure::configuration(format!("{place}: {}", message(error.message())))
     };
-    let config: Config = toml::from_str(text).map_err(|error| {
-        wrong(error.span().map_or(0, |span| span.start), message(error.message()))
-    })?;
-    for (id, section) in &config.providers {
-        section.get_ref().check(&id.0).map_err(|what| wrong(section.span().start, what))?;
-    }
-    Ok(config)
+    toml::from_str::<Config>(text).map_err(|error| wrong(&error))?;
+    Source::of_text(layer, path, text).map_err(|error| wrong(&error))
+}
+
+/// Reads the text of a person's file as if there were no other.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, Failure> {
+    let mut layered = Layered::default();
+    layered.lay(&source(Layer::User, path, text)?);
+    layered.finish(path.to_owned())
+}
+
+/// The values and hooks of one file, with nothing under or over them.
+pub(crate) fn parse_layer(path: &Path, text: &str) -> Result<Layered, Failure> {
+    let mut layered = Layered::default();
+    layered.lay(&source(Layer::Project, path, text)?);
+    Ok(layered)
+}
+
+/// Whether every key and value of a file is right by itself.
+pub(super) fn parse_alone(path: &Path, text: &str) -> Result<(), Failure> {
+    source(Layer::User, path, text).map(|_| ())
+}
+
+/// Reads the text of a workspace's file, as one that is trusted, over what the person has.
+pub(crate) fn parse_project(path: &Path, text: &str, own: &Config) -> Result<(), Failure> {
+    project::check(&source(Layer::Project, path, text)?, own)
 }
 
 /// The parser's words without the values in them, and with the name that was probably meant.
-fn message(said: &str) -> String {
+pub(super) fn message(said: &str) -> String {
     for (begin, what) in [("unknown field ", "key"), ("unknown variant ", "word")] {
         if let Some(names) = said.strip_prefix(begin) {
             return unknown_name(what, names);

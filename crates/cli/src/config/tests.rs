@@ -9,8 +9,12 @@ use toolcrib_app::Preset;
 
 use crate::config::providers::providers;
 use crate::config::read::parse;
-use crate::config::{Chosen, Config, Env, ModelChoice, ModelFlags, OnAsk, choose, load};
+use crate::config::{Chosen, Config, Env, ModelChoice, ModelFlags, OnAsk, choose};
 use crate::output::Failure;
+
+fn load(env: &Env) -> Result<Config, Failure> {
+    crate::config::load(env, None)
+}
 
 const SECRET: &str = "sk-very-secret-0123456789";
 
@@ -174,7 +178,10 @@ fn what_is_wrong_with_the_file_is_said_with_its_line() {
             "\n[providers.gemini]\nkey = \"a\"\nkey_env = \"B\"",
             "2: give one of `key_env`, `key_file` and `key`, not several",
         ),
-        ("[providers.anthropic]\nkey = 5", "2: expected a string, got integer"),
+        (
+            "[providers.anthropic]\nkey = [5]",
+            "2: expected a text, a number, true or false, or { secret = \"NAME\" }, got sequence",
+        ),
         (
             "[providers.\"My Server\"]\nkind = \"ollama\"",
             "1: an id of a provider has 1 to 60 of a-z, 0-9, -, _ and .",
@@ -190,7 +197,7 @@ fn what_is_wrong_with_the_file_is_said_with_its_line() {
         ("[models.\"a*\"]\ninput_price = 1", "1: `input_price` and `output_price` go together"),
         (
             "[tools.a.config]\nb = [1]",
-            "2: expected a text, a number or true or false, got sequence",
+            "2: expected a text, a number, true or false, or { secret = \"NAME\" }, got sequence",
         ),
     ];
     for (text, message) in cases {

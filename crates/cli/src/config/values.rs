@@ -1,7 +1,6 @@
 //! Values that the file may write in more than one way, and values that must not be printed.
 #![deny(clippy::indexing_slicing)]
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -34,27 +33,10 @@ pub(super) fn micro_usd<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, 
     d.deserialize_any(Written { what, read: units::micro_usd }).map(Some)
 }
 
-/// Settings of a tool: texts, numbers and switches, all kept as text.
-pub(super) fn settings<'de, D: Deserializer<'de>>(
-    d: D,
-) -> Result<HashMap<String, Hidden>, D::Error> {
-    let table = HashMap::<String, Setting>::deserialize(d)?;
-    Ok(table.into_iter().map(|(key, value)| (key, Hidden(value.0))).collect())
-}
-
 /// Quirks by name, all of which exist and have a value that fits.
 pub(super) fn quirks<'de, D: Deserializer<'de>>(d: D) -> Result<Map<String, Value>, D::Error> {
     let fields = Map::<String, Value>::deserialize(d)?;
     Quirks::default().with(fields.clone()).map(|_| fields).map_err(Error::custom)
-}
-
-struct Setting(String);
-
-impl<'de> Deserialize<'de> for Setting {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let read = |text: &str| Ok(text.to_owned());
-        d.deserialize_any(Written { what: "a text, a number or true or false", read }).map(Self)
-    }
 }
 
 /// Reads a text, or a number as if it were written as one.

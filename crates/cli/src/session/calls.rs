@@ -198,7 +198,7 @@ fn telling(args: &RawArgs) -> String {
             }
             Err(_) => return one_line(text),
         },
-        RawArgs::Broken(why) => return one_line(why),
+        RawArgs::Broken(why) | RawArgs::Sealed(why) => return one_line(why),
     };
     let Some(object) = value.as_object().filter(|object| !object.is_empty()) else {
         return String::new();

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::{Opening, Session, agent, choose, models, open, use_mode};
-use crate::config::{self, Chosen, Env};
+use crate::config::{Chosen, Env};
 use crate::output::Failure;
+use crate::world;
 
 impl Session {
     /// Another agent answers from now on; what people should know of it.
@@ -13,7 +14,7 @@ impl Session {
     /// When there is none of this name, or its model cannot be used; then nothing is changed.
     pub(crate) async fn use_agent(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         let env = Env::of_process();
-        let config = config::load(&env)?;
+        let config = world::configured(&self.setup.world())?;
         let new = agent(&self.runner, Some(name), &config)?;
         let mut warnings = Vec::new();
         if !self.setup.names_model() && new.model != self.agent.model {
@@ -23,7 +24,7 @@ impl Session {
             self.models = models::connect(models, &self.stores, &mut warnings).await?;
             self.stream = stream;
         }
-        let said = self.setup.world().policy.or(config.policy);
+        let said = config.preset(self.setup.world().policy);
         use_mode(&self.toolcrib, &new, said, &mut warnings);
         self.setup.agent.clone_from(&new.name);
         self.agent = new;
@@ -36,7 +37,7 @@ impl Session {
     /// When it cannot be used; then nothing is changed.
     pub(crate) async fn use_model(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         let env = Env::of_process();
-        let config = config::load(&env)?;
+        let config = world::configured(&self.setup.world())?;
         let mut setup = self.setup.clone();
         setup.use_model(name);
         let Chosen { models, stream, mut warnings } =
@@ -54,6 +55,8 @@ impl Session {
         let path = workspace
             .canonicalize()
             .map_err(|error| Failure::usage(format!("{}: {error}", workspace.display())))?;
+        // Hooks are of a workspace: those of the old one hear of nothing after this.
+        world::settle(&self.toolcrib).await;
         let setup = self.setup.at(path);
         let opening = || Opening {
             on_ask: self.on_ask,

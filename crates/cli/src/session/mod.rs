@@ -23,7 +23,7 @@ use toolcrib_app::{Preset, Stores, Toolcrib};
 
 use crate::cli::{Brain, World};
 use crate::config::{self, Chosen, Config, Env, ModelFlags, OnAsk};
-use crate::output::Failure;
+use crate::output::{self, Failure};
 use crate::terminal::Console;
 use crate::world;
 
@@ -79,10 +79,10 @@ pub(crate) async fn open(
 ) -> Result<Session, Failure> {
     let Opening { on_ask, console, models } = opening;
     let env = Env::of_process();
-    let config = config::load(&env)?;
     let mut setup = Setup::new(brain, world)?;
+    let config = world::configured(&setup.world())?;
     let stores = world::stores()?;
-    let on_ask = on_ask.or(config.on_ask);
+    let on_ask = config.asks(on_ask);
     let mut settings = world::settings(&setup.world(), &config)?;
     world::use_on_ask(&mut settings, on_ask);
     let mut builder = Toolcrib::builder(settings)
@@ -94,6 +94,8 @@ pub(crate) async fn open(
         builder = builder.approver(approver);
     }
     let toolcrib = builder.build().await?;
+    output::hide(&toolcrib.engine().sealing().secrets);
+    world::check_tools(&toolcrib, &config)?;
     let claimed = toolcrib.engine().claim().await;
     setup.worker = Some(claimed.map_err(|error| Failure::configuration(error.to_string()))?);
     let workspace = setup.workspace();
@@ -103,7 +105,7 @@ pub(crate) async fn open(
     warnings.extend(instructions_read(setup.workspace().as_deref()));
     let agent = agent(&runner, brain.agent.as_deref(), &config)?;
     setup.agent.clone_from(&agent.name);
-    use_mode(&toolcrib, &agent, world.policy.or(config.policy), &mut warnings);
+    use_mode(&toolcrib, &agent, config.preset(world.policy), &mut warnings);
     let (models, stream) = match models {
         Some(models) => models,
         None => {

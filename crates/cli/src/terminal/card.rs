@@ -1,7 +1,7 @@
 //! The card of a call that needs approval: everything that the decision is about, nothing shortened, nothing that could move the cursor.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{ApprovalRequest, Risk};
+use toolcrib_app::core::{ApprovalRequest, AskReason, Risk};
 
 use super::clean::{one_line, visible};
 use super::paint::{Paint, Style};
@@ -25,8 +25,9 @@ pub(super) fn card(request: &ApprovalRequest, paint: Paint, full: bool) -> Strin
         one_line(&request.summary),
         paint.with(style, risk),
     );
-    let reasons: Vec<&str> = request.reasons.iter().map(|reason| reason.text.as_str()).collect();
-    card += &format!("  why asked: {}\n", one_line(&reasons.join("; ")));
+    for reason in &request.reasons {
+        card += &format!("  why asked: {}\n", one_line(&because(reason)));
+    }
     if let Some(end) = request.expires_at {
         let seconds = end.saturating_sub(request.requested_at) / 1000;
         card += &format!("  waits {seconds} s for an answer\n");
@@ -38,6 +39,14 @@ pub(super) fn card(request: &ApprovalRequest, paint: Paint, full: bool) -> Strin
         card += &preview.text;
     }
     card
+}
+
+/// A reason to ask, with the rule behind it, unless its words name that already.
+pub(crate) fn because(reason: &AskReason) -> String {
+    match &reason.rule {
+        Some(rule) if !reason.text.contains(&rule.origin) => format!("{} [{rule}]", reason.text),
+        _ => reason.text.clone(),
+    }
 }
 
 /// All arguments, escaped and whole, but those that are shown elsewhere.
@@ -57,7 +66,9 @@ pub(crate) fn arguments(args: &Value, hidden: &[&str]) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use toolcrib_app::core::{ApprovalId, CallId, Context, Effect, Origin, Reach, ToolName};
+    use toolcrib_app::core::{
+        ApprovalId, CallId, Context, Effect, Origin, Reach, ReasonKind, RuleRef, ToolName, Verdict,
+    };
 
     pub(in crate::terminal) fn request(tool: &str, args: Value) -> ApprovalRequest {
         ApprovalRequest {
@@ -92,6 +103,29 @@ pub(super) mod tests {
         assert!(!card.contains('\u{1b}') && !card.contains('\u{202e}'), "{card:?}");
         let begins = |word: &str| card.lines().filter(|l| l.trim_start().starts_with(word)).count();
         assert_eq!(begins("risk:"), 1, "a summary must not write lines of the card: {card}");
+    }
+
+    #[test]
+    fn the_rule_behind_a_reason_is_named_once() {
+        let rule = RuleRef {
+            effect: Verdict::Ask,
+            rule: "Bash(git push:*)".into(),
+            origin: "rules.toml:12".into(),
+            reason: Some("pushing leaves this machine".into()),
+        };
+        let whole = rule.to_string();
+        let mut request = request("execute_shell_command", json!({}));
+        let reason =
+            |text: &str, rule| AskReason { kind: ReasonKind::Rule, text: text.into(), rule };
+        request.reasons = vec![
+            reason("a rule asks", Some(rule.clone())),
+            reason(&format!("asked by {whole}"), Some(rule)),
+            reason("risk\n  risk: safe", None),
+        ];
+        let card = card(&request, Paint { colour: false }, false);
+        assert!(card.contains(&format!("  why asked: a rule asks [{whole}]\n")), "{card}");
+        assert!(card.contains(&format!("  why asked: asked by {whole}\n")), "{card}");
+        assert_eq!(card.matches("\n  risk:").count(), 1, "{card}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod question;
 mod wrap;
 
 pub(crate) use approve::{TerminalApprover, decide};
-pub(crate) use card::arguments;
+pub(crate) use card::{arguments, because};
 pub(crate) use clean::{one_line, visible};
 pub(crate) use console::{Console, size};
 pub(crate) use desk::edit;

@@ -205,6 +205,17 @@ pub struct StoredCall {
     pub outcome: Option<Outcome>,
     /// Whether whoever runs it still works; `false` for one that has ended.
     pub is_worked_on: bool,
+    /// Attempts before this one that a crash cut off, the oldest first, where the store keeps them.
+    pub earlier: Vec<CutOff>,
+}
+
+/// An attempt that a crash cut off, of a call that changes nothing and so ran again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutOff {
+    /// Fencing number of whoever ran it.
+    pub epoch: u64,
+    /// Milliseconds since 1970.
+    pub started_at: Option<i64>,
 }
 
 /// What a caller names a batch by, so that sending it twice runs it once. Keys belong to an owner.

@@ -14,7 +14,7 @@ pub use approvals::{ApprovalStore, Question, Waiting};
 pub use audit::AuditStore;
 pub use calls::{
     ARGS_BYTES, Acceptance, AcceptedBatch, CallEnd, CallFacts, CallRecord, CallRow, CallStore,
-    IdempotencyKey, Intent, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement, StoredCall,
+    CutOff, IdempotencyKey, Intent, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement, StoredCall,
     WorkerState,
 };
 pub use grants::GrantStore;

@@ -66,6 +66,7 @@ pub(crate) fn decision(args: &Value) -> Decision {
         "always" => Decision::Approve {
             scope: GrantScope::Always,
             only: BTreeMap::from([("note".to_owned(), word(args, "note").to_owned())]),
+            taint: false,
         },
         "deny" => Decision::Deny { note: None },
         "skip" => Decision::Skip,

@@ -89,7 +89,12 @@ async fn toolcrib(
     let state = orders.truth.with_file_name("state");
     let settings = Settings {
         roots: Vec::new(),
-        engine: EngineSettings { approval_timeout: None, ..EngineSettings::default() },
+        // The desk stands for the person of every channel.
+        engine: EngineSettings {
+            approval_timeout: None,
+            ask_everywhere: true,
+            ..EngineSettings::default()
+        },
         ..Settings::new(&state, &state)
     };
     let pen = Arc::new(Pen::new(&orders.truth, orders.incarnation)?);

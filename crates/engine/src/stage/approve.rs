@@ -1,18 +1,21 @@
 //! Stage 9: a person decides, unless a grant answers. The question is stored before it is shown; the decision is good for exactly what
 //! was shown.
 
+mod inbox;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use serde_json::Value;
 use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::{ARGS_BYTES, Waiting};
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallEnd, CallFacts,
     CallRecord, Context, Decision, DecisionRecord, ErrorType, EventKind, Outcome, OutcomeKind,
-    RawArgs, ReasonKind, Report, Settlement, ToolError, canonical,
+    RawArgs, ReasonKind, Report, SealError, Settlement, StoreError, ToolError, canonical,
 };
 
 use crate::again;
@@ -20,7 +23,9 @@ use crate::batch;
 use crate::deciding::failed;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::secrets::{Sealing, Secrets, restore};
 use crate::waiting::Handed;
+pub(crate) use inbox::{Way, way};
 
 /// A decision that a call enters again with.
 pub(crate) struct Resumed {
@@ -29,11 +34,14 @@ pub(crate) struct Resumed {
 }
 
 impl Resumed {
-    /// The arguments to run with: the person's, or those that were shown.
-    pub(crate) fn args(&self) -> RawArgs {
+    /// The arguments to run with: the person's, or those that were shown. `real` are the latter with the secrets in them; what a person
+    /// left as it was shown means those.
+    pub(crate) fn args(&self, sealing: &Sealing, real: Value) -> Result<Value, SealError> {
         match &self.record.decision {
-            Decision::Edit { args } => RawArgs::Value(args.clone()),
-            _ => RawArgs::Value(self.request.args.clone()),
+            Decision::Edit { args } => {
+                Ok(restore(&sealing.open_edit(args)?, &self.request.args, &real))
+            }
+            _ => Ok(real),
         }
     }
 }
@@ -49,8 +57,14 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     if open.is_empty() {
         return Ok(Passed::noting("a grant answers"));
     }
+    match way(flight) {
+        Way::Ask => {}
+        Way::Wait => return inbox::wait(flight, open).await,
+        Way::Keep => return inbox::keep(flight, open).await,
+        Way::Deny => return inbox::deny(flight, &open),
+    }
     let Some(approver) = flight.engine().approver.clone() else {
-        return nobody(flight);
+        return nobody(flight, &open);
     };
     let turn = tokio::select! {
         turn = approver.turn() => turn,
@@ -63,7 +77,8 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     if open.is_empty() {
         return Ok(Passed::noting("a grant answers"));
     }
-    let request = question(flight, open)?;
+    let wait = flight.engine().settings.approval_timeout;
+    let request = question(flight, open, wait)?;
     // Before the question can be seen: whoever decides at once finds the call here, and one that is dropped closes its question.
     let mut place = flight.engine().waiting.enter(request.id);
     flight.question = Some(request.id);
@@ -75,7 +90,6 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     if let Some(watch) = &flight.scope.watch {
         watch.asked(&request);
     }
-    let wait = flight.engine().settings.approval_timeout;
     let asked = AssertUnwindSafe(async { approver.ask(&request).await }).catch_unwind();
     let asked = tokio::select! {
         asked = within(wait, asked) => asked,
@@ -108,7 +122,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         }
         Some(nobody_decided) => match close(flight, &request, "nobody").await {
             Some(record) => apply(flight, Resumed { request, record }),
-            None if nobody_decided.is_ok() => nobody(flight),
+            None if nobody_decided.is_ok() => nobody(flight, &request.reasons),
             None => {
                 let operation = flight.operation();
                 let text =
@@ -154,7 +168,7 @@ async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> 
 }
 
 /// The reasons that no grant answers. A store that cannot be read answers nothing.
-async fn unanswered(flight: &InFlight) -> Result<Vec<AskReason>, Stop> {
+pub(crate) async fn unanswered(flight: &InFlight) -> Result<Vec<AskReason>, Stop> {
     let tool = flight.tool()?;
     let context: &Context = &flight.scope.context;
     let query = GrantQuery {
@@ -177,24 +191,29 @@ async fn unanswered(flight: &InFlight) -> Result<Vec<AskReason>, Stop> {
     Ok(open)
 }
 
-fn question(flight: &InFlight, reasons: Vec<AskReason>) -> Result<ApprovalRequest, Stop> {
+fn question(
+    flight: &InFlight,
+    reasons: Vec<AskReason>,
+    wait: Option<Duration>,
+) -> Result<ApprovalRequest, Stop> {
     let tool = flight.tool()?;
     let assessed = flight.assessed()?;
+    let secrets = &flight.engine().secrets;
     let now = flight.engine().clock.now_ms();
     let run = flight.scope.run.as_ref().map(|run| run.id);
-    let wait = flight.engine().settings.approval_timeout;
     Ok(ApprovalRequest {
         id: ApprovalId::fresh(),
         call: flight.call,
         run,
         tool: tool.spec().name.clone(),
         operation: flight.operation().to_owned(),
-        args: flight.shown_args().clone(),
+        args: secrets.mask_data(flight.shown_args()),
         risk: assessed.risk,
         effect: assessed.effect,
         reach: assessed.reach,
-        summary: assessed.summary.clone().unwrap_or_else(|| tool.spec().title.clone()),
-        reasons,
+        summary: secrets
+            .mask(assessed.summary.clone().unwrap_or_else(|| tool.spec().title.clone())),
+        reasons: reasons.into_iter().map(|ask| without_secrets(secrets, ask)).collect(),
         origin: flight.scope.origin,
         context: Context::clone(&flight.scope.context),
         definition_hash: tool.definition_hash().to_owned(),
@@ -205,27 +224,13 @@ fn question(flight: &InFlight, reasons: Vec<AskReason>) -> Result<ApprovalReques
     })
 }
 
+pub(crate) fn without_secrets(secrets: &Secrets, ask: AskReason) -> AskReason {
+    AskReason { text: secrets.mask(ask.text), ..ask }
+}
+
 /// No stored question, no asking: a card that nobody can find again would hold the call for ever.
 async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop> {
-    let call = Call {
-        id: flight.call,
-        name: flight.asked.clone(),
-        args: RawArgs::Value(request.args.clone()),
-    };
-    let batch = Batch {
-        run: request.run,
-        origin: flight.scope.origin,
-        context: Arc::clone(&flight.scope.context),
-        view: Arc::clone(&flight.scope.view),
-        calls: vec![call],
-        again: false,
-    };
-    let mut setup = flight.engine().setup.clone();
-    if let Some(setup) = setup.as_object_mut() {
-        setup.insert("worker".to_owned(), flight.engine().epoch().into());
-    }
-    let waiting = Waiting { request: request.clone(), batch, setup };
-    match flight.engine().approvals.ask(waiting).await {
+    match keep_question(flight, request, true).await {
         Ok(()) => Ok(()),
         Err(error) => fail(
             ErrorType::ApprovalDenied,
@@ -235,6 +240,32 @@ async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop>
             ),
         ),
     }
+}
+
+/// Stores a question with the call it is about. `here` = this process waits for the decision; otherwise whoever decides goes on with it.
+async fn keep_question(
+    flight: &InFlight,
+    request: &ApprovalRequest,
+    here: bool,
+) -> Result<(), StoreError> {
+    let args = RawArgs::Value(flight.shown_args().clone());
+    let args = flight.engine().sealing().seal_args(args);
+    let args = args.map_err(|error| StoreError::Failed(error.to_string()))?;
+    let call = Call { id: request.call, name: flight.asked.clone(), args };
+    let batch = Batch {
+        run: request.run,
+        origin: flight.scope.origin,
+        context: Arc::clone(&flight.scope.context),
+        view: Arc::clone(&flight.scope.view),
+        calls: vec![call],
+        again: false,
+    };
+    let mut setup = flight.engine().setup.clone();
+    if let Some(setup) = setup.as_object_mut().filter(|_| here) {
+        setup.insert("worker".to_owned(), flight.engine().epoch().into());
+    }
+    let waiting = Waiting { request: request.clone(), batch, setup };
+    flight.engine().approvals.ask(waiting).await
 }
 
 async fn decided_now(
@@ -355,14 +386,17 @@ fn only_permissions(request: &ApprovalRequest) -> bool {
     request.reasons.iter().all(|reason| reason.kind == ReasonKind::Permission)
 }
 
-fn nobody(flight: &InFlight) -> Step {
-    let reasons: Vec<&str> = flight.asks.iter().map(|ask| ask.text.as_str()).collect();
+fn texts(asks: &[AskReason]) -> String {
+    asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+fn nobody(flight: &InFlight, open: &[AskReason]) -> Step {
     fail(
         ErrorType::ApprovalDenied,
         format!(
             "The {} action needs approval and nobody can be asked here ({}). Do not retry it; say what you would have done.",
             flight.operation(),
-            reasons.join("; ")
+            texts(open)
         ),
     )
 }
@@ -382,6 +416,7 @@ async fn settle_expired(engine: &Inner, waiting: &Waiting) -> Answer {
     let request = &waiting.request;
     let error = ToolError::new(ErrorType::ApprovalExpired, not_in_time(&request.operation));
     let text = canonical::to_string(&engine.secrets.mask_data(&request.args));
+    let real = real_args(engine, waiting).unwrap_or_else(|_| request.args.clone());
     let facts = CallFacts {
         call: request.call,
         run: request.run,
@@ -394,7 +429,7 @@ async fn settle_expired(engine: &Inner, waiting: &Waiting) -> Answer {
         risk: Some(request.risk),
         effect: Some(request.effect),
         args: Some(text).filter(|text| text.len() <= ARGS_BYTES),
-        args_hash: Some(canonical::sha256(&request.args)),
+        args_hash: Some(canonical::sha256(&real)),
         approval: Some(request.id),
         approved_by: None,
         policy: request.reasons.first().map(|reason| format!("ask: {}", reason.text)),
@@ -485,15 +520,27 @@ async fn proceed(
     carry_out(engine, waiting, record).await.map(Some)
 }
 
+/// The arguments that the question is about, with the secrets that are masked where it is shown.
+fn real_args(engine: &Inner, waiting: &Waiting) -> Result<Value, SealError> {
+    let call = waiting.batch.calls.first().map(|call| call.args.clone());
+    match call.map(|args| engine.sealing().open_args(args)).transpose()? {
+        Some(RawArgs::Value(args)) => Ok(args),
+        _ => Ok(waiting.request.args.clone()),
+    }
+}
+
 async fn carry_out(
     engine: Arc<Inner>,
     waiting: Waiting,
     record: DecisionRecord,
 ) -> Result<Answer, DecideError> {
+    let unread =
+        |error: SealError| DecideError::Store(format!("its arguments cannot be opened: {error}"));
+    let real = real_args(&engine, &waiting).map_err(unread)?;
     let resumed = Resumed { request: waiting.request, record };
     let mut batch = waiting.batch;
     if let Some(call) = batch.calls.first_mut() {
-        call.args = resumed.args();
+        call.args = RawArgs::Value(resumed.args(engine.sealing(), real).map_err(unread)?);
     }
     batch::resume(engine, batch, resumed).await.ok_or(DecideError::NotFound)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_core::{ErrorType, RawArgs, ToolError};
+use toolcrib_core::{ErrorType, RawArgs, SealError, ToolError};
 
 use super::repeat;
 use crate::args::{self, Decoded, Limits};
@@ -13,7 +13,12 @@ use crate::references;
 pub(crate) fn run(flight: &mut InFlight) -> Step {
     let tool = Arc::clone(flight.tool()?);
     let raw = std::mem::replace(&mut flight.raw, RawArgs::Text(String::new()));
+    let raw = match flight.engine().sealing().open_args(raw) {
+        Ok(raw) => raw,
+        Err(error) => return fail(ErrorType::ExecutionError, not_opened(&error)),
+    };
     let step = match raw {
+        RawArgs::Sealed(_) => fail(ErrorType::ExecutionError, NOT_ARGUMENTS),
         RawArgs::Text(text) => match referring(&text) {
             Some(value) => by_reference(flight, value),
             None => {
@@ -36,6 +41,15 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
         flight.unread = None;
     }
     step
+}
+
+/// What is sealed twice was not sealed by us.
+const NOT_ARGUMENTS: &str = "What was kept of this call holds no arguments, so it was not run. Call it again.";
+
+fn not_opened(error: &SealError) -> String {
+    format!(
+        "The arguments of this call were kept sealed, because they hold a secret, and cannot be opened ({error}), so it was not run. Call it again."
+    )
 }
 
 /// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it is then read without.

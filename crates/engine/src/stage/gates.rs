@@ -100,8 +100,9 @@ fn judge(flight: &InFlight, labels: Option<&Labels>) -> Result<Judged, Stop> {
     }
     if preset == Preset::Locked && !votes.asks.is_empty() {
         let reason = format!(
-            "{} is not allowed: nothing asks while tools are locked. Do not retry it.",
-            flight.operation()
+            "{} is not allowed: it would need approval ({}), and nothing asks while tools are locked. Do not retry it; answer with what you can read.",
+            flight.operation(),
+            votes.asks.iter().map(|(_, ask)| ask.text.as_str()).collect::<Vec<_>>().join("; ")
         );
         let by = Decider::Preset;
         let ruling = Ruling { verdict: Verdict::Deny, by, rule: None, reason: reason.into() };

@@ -5,7 +5,9 @@ use toolcrib_core::ErrorType;
 use crate::flight::{InFlight, Passed, Step, fail};
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
-    flight.engine().count();
+    if !flight.dry {
+        flight.engine().count();
+    }
     if flight.asked.trim().is_empty() {
         return fail(
             ErrorType::ValidationError,

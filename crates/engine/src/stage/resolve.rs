@@ -46,7 +46,10 @@ fn not_in_view(flight: &mut InFlight) -> Step {
             ErrorType::NotConfigured,
             "Tell the user which setting is missing. Do not call it again until then.",
         ),
-        _ => (ErrorType::ToolNotAvailable, "Do not call it again."),
+        _ => (
+            ErrorType::ToolNotAvailable,
+            "Do not call it again; use the tools that were declared to you.",
+        ),
     };
     fail(error_type, format!("Tool {asked} is not available: {because}. {advice}"))
 }

@@ -127,7 +127,7 @@ fn crashed(flight: &InFlight, panic: &(dyn Any + Send)) -> ToolError {
         .map(|words| (*words).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
-    let words: String = words.chars().take(PANIC_CHARS).collect();
+    let words: String = flight.engine().secrets.mask(words).chars().take(PANIC_CHARS).collect();
     let text = format!(
         "Tool {} crashed: {words}. This is a fault of the tool, not of the arguments.",
         flight.asked

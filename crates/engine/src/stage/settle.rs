@@ -16,6 +16,9 @@ pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolE
     flight.queued = None;
     flight.permits.clear();
     let over = reconcile(flight, result.as_ref().ok());
+    if let Err(error) = &result {
+        shape::read(flight, Err(error));
+    }
     // Notes may repeat what a model or a tool wrote.
     let notes = std::mem::take(&mut flight.notes);
     flight.notes = notes.into_iter().map(|note| shape::words(flight, note)).collect();

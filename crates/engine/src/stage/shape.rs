@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{
-    ArtifactRef, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust, defaults,
+    ArtifactRef, Blob, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust, defaults,
 };
 
 use crate::flight::{InFlight, Passed, Step, fail};
+use crate::reading::Reading;
 use crate::registry::Registered;
+use crate::secrets::Secrets;
 use crate::text::{self, Bounds, Keep};
 
 /// Bytes of one picture or sound that go to a model; larger ones are stored (the smallest limit among the providers is 5 MB).
@@ -21,7 +23,7 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
     let Some(output) = flight.output.take() else {
         return fail(ErrorType::ExecutionError, "The tool returned nothing.");
     };
-    if let Some(fault) = against_schema(&tool, &output) {
+    if let Some(fault) = against_schema(&tool, &output, &flight.engine().secrets) {
         return fail(ErrorType::ExecutionError, fault);
     }
     let trust = output.trust.unwrap_or(tool.spec().trust);
@@ -53,12 +55,32 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
         flagged: shaping.flagged,
         changes: shaping.changes,
     };
+    let read = read(flight, Ok(&model));
     flight.shaped = Some(model);
-    Ok(if changed { Passed::changed(note) } else { Passed::PLAIN })
+    let notes: Vec<String> =
+        [note].into_iter().filter(|note| !note.is_empty()).chain(read).collect();
+    Ok(if changed || !notes.is_empty() { Passed::changed(notes.join("; ")) } else { Passed::PLAIN })
+}
+
+/// The run has read this now: whatever it does next is judged with that in mind. What is new about it, in words.
+pub(crate) fn read(flight: &InFlight, result: Result<&ModelResult, &ToolError>) -> Option<String> {
+    let run = flight.scope.run.as_ref()?;
+    let (tool, assessed) = (flight.tool.as_ref()?, flight.assessment.as_ref()?);
+    let reading = Reading {
+        call: flight.call,
+        tool: tool.spec().name.as_str(),
+        spec: Some(tool.spec()),
+        effect: assessed.effect,
+        reach: assessed.reach,
+        refers: flight.referring.is_some(),
+        ran: flight.attempts > 0,
+        result,
+    };
+    reading.raise(run)
 }
 
 /// A tool that promises a form of its result and breaks the promise is a failed tool.
-fn against_schema(tool: &Registered, output: &ToolOutput) -> Option<String> {
+fn against_schema(tool: &Registered, output: &ToolOutput, secrets: &Secrets) -> Option<String> {
     let schema = tool.output_schema.as_ref().filter(|_| !output.is_error)?;
     let Some(data) = &output.structured else {
         return Some(format!(
@@ -70,7 +92,8 @@ fn against_schema(tool: &Registered, output: &ToolOutput) -> Option<String> {
         Ok(validator) => validator.validate(data).err()?.to_string(),
         Err(error) => error.to_string(),
     };
-    let fault: String = fault.chars().take(300).collect();
+    // Masked before it is cut: a part of a secret would not be known for one.
+    let fault: String = secrets.mask(fault).chars().take(300).collect();
     Some(format!(
         "Tool {} returned a result that does not fit its own output schema: {fault}",
         tool.spec().name
@@ -88,6 +111,7 @@ pub(crate) fn error(flight: &InFlight, mut error: ToolError) -> ToolError {
 pub(crate) fn words(flight: &InFlight, words: String) -> String {
     let masked = flight.engine().secrets.mask(words);
     let harmless = text::sanitize(&masked, "text/plain").text;
+    let harmless = flight.engine().secrets.mask(harmless.into_owned());
     text::bound(&harmless, defaults::ERROR_CHARS).text.into_owned()
 }
 
@@ -129,7 +153,7 @@ impl<'a> Shaping<'a> {
     }
 
     fn block(&mut self, block: Block) {
-        match block {
+        match self.without_secrets(block) {
             Block::Text { text, media_type } => self.words(text, media_type),
             Block::Resource { uri, media_type, text } => {
                 let words = text.map_or_else(
@@ -177,11 +201,25 @@ impl<'a> Shaping<'a> {
         }
     }
 
+    /// Pictures and sounds are bytes that a program wrote, so they may hold what it was given.
+    fn without_secrets(&self, block: Block) -> Block {
+        let masked = |blob: Blob| match self.flight.engine().secrets.masked(&blob.data) {
+            Some(data) => Blob { data, ..blob },
+            None => blob,
+        };
+        match block {
+            Block::Image(blob) => Block::Image(masked(blob)),
+            Block::Audio(blob) => Block::Audio(masked(blob)),
+            block => block,
+        }
+    }
+
     /// Masks and neutralises one text; the original stays beside it in case the whole has to be stored.
     fn words(&mut self, text: String, media_type: String) {
         let text = self.mask(text);
         let words = match self.sanitise(&text, &media_type) {
-            Cow::Owned(shown) => Words { shown, original: Some(text), media_type },
+            // What was decoded on the way, such as HTML, may hold a secret that could not be seen before.
+            Cow::Owned(shown) => Words { shown: self.mask(shown), original: Some(text), media_type },
             Cow::Borrowed(same) if same.len() == text.len() => {
                 Words { shown: text, original: None, media_type }
             }
@@ -259,7 +297,7 @@ impl<'a> Shaping<'a> {
                 return serde_json::from_str(same)
                     .unwrap_or_else(|_| Value::String(same.to_owned()));
             }
-            harmless => harmless.into_owned(),
+            harmless => self.mask(harmless.into_owned()),
         };
         let value: Value = match serde_json::from_str(&harmless) {
             Ok(value) => value,

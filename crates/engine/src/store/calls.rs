@@ -290,7 +290,7 @@ impl CallStore for MemoryCalls {
             };
             let row = row.row();
             let is_worked_on = row.end.is_none() && state.claims.is_alive(row.epoch);
-            StoredCall { row, outcome, is_worked_on }
+            StoredCall { row, outcome, is_worked_on, earlier: Vec::new() }
         });
         Box::pin(ready(Ok(found)))
     }

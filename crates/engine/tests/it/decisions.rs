@@ -227,7 +227,7 @@ async fn a_grant_answers_only_arguments_that_look_as_it_says() {
     let first = answer(&engine, ask(json!({"path": "notes/a.txt", "n": 7}))).await;
     let Answer::Suspended(request) = first else { panic!("{first:?}") };
     let only = [("path".to_owned(), "notes/*".to_owned()), ("n".to_owned(), "7*".to_owned())];
-    let decision = Decision::Approve { scope: GrantScope::Always, only: only.into() };
+    let decision = Decision::Approve { scope: GrantScope::Always, only: only.into(), taint: false };
     engine.decide(request.id, by_ann(decision)).await.unwrap();
     assert_eq!(machine.grants.list("").await.unwrap().len(), 1);
     for (args, answers) in [

@@ -8,6 +8,7 @@
 mod approvals;
 mod batches;
 mod budgets;
+mod channels;
 mod conformance;
 mod crash;
 mod decisions;
@@ -23,6 +24,9 @@ mod registry;
 mod repeats;
 mod results;
 mod retries;
+mod rules;
+mod rules_suite;
 mod stores;
 mod support;
+mod taint;
 mod views;

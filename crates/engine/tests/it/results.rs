@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_core::{Blob, Block, ErrorType, OutcomeKind, Risk, ToolOutput, Trust};
+use toolcrib_core::{Blob, Block, ConfigKey, ErrorType, OutcomeKind, Risk, ToolOutput, Trust};
 use toolcrib_engine::{Engine, EngineSettings};
 use toolcrib_testkit::ScriptedTool;
 
@@ -83,15 +83,22 @@ async fn configured_secrets_never_leave() {
     let mut settings = EngineSettings::default();
     let own = settings.tools.entry("leaky".into()).or_default();
     own.config.insert("key".into(), "s3cr3t-value".into());
-    let tool = Arc::new(
-        ScriptedTool::new("leaky")
-            .returns(ToolOutput::text("the key is s3cr3t-value!").with_structured(json!(1))),
-    );
+    own.config.insert("city".into(), "honest-value".into());
+    let key = |key: &str, secret: bool| ConfigKey {
+        key: key.to_owned(),
+        description: String::new(),
+        secret,
+        required: true,
+    };
+    let keys = vec![key("key", true), key("city", false)];
+    let tool = Arc::new(ScriptedTool::new("leaky").spec(|spec| spec.config = keys).returns(
+        ToolOutput::text("the key is s3cr3t-value! for honest-value").with_structured(json!(1)),
+    ));
     let data = Arc::new(
         ScriptedTool::new("data").returns(ToolOutput::structured(json!({"k": "s3cr3t-value"}))),
     );
     let engine = engine(Engine::builder().settings(settings), &[&tool, &data]).await;
-    assert_eq!(text(&call(&engine, "leaky", json!({})).await), "the key is ***!");
+    assert_eq!(text(&call(&engine, "leaky", json!({})).await), "the key is ***! for honest-value");
     let outcome = call(&engine, "data", json!({})).await;
     assert!(!format!("{outcome:?}").contains("s3cr3t-value"), "{outcome:?}");
 }

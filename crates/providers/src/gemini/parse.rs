@@ -32,6 +32,8 @@ struct Answer {
     begun: bool,
     usage: Usage,
     notes: Vec<String>,
+    /// What the provider found on the web for this answer.
+    searched: Option<Value>,
 }
 
 pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
@@ -72,6 +74,12 @@ impl Answer {
                 let place = [Step::Key("candidates"), Step::Index(0), Step::Key("content")];
                 let raw = raw::find(&chunk.text, &place).unwrap_or_default();
                 self.content(first.get("content"), raw);
+                let grounding = field(first, &["groundingMetadata", "grounding_metadata"]);
+                if let Some(Value::Object(found)) = grounding.filter(|_| self.searched.is_none())
+                    && !found.is_empty()
+                {
+                    self.searched = Some(found.clone().into());
+                }
                 let finish = field(first, &["finishReason", "finish_reason"]);
                 if let Some(Value::String(reason)) = finish {
                     self.finish = Some(reason.clone());
@@ -158,6 +166,10 @@ fn turn(answer: Answer) -> Turn {
             into.push_str(text_of(&value, "text").unwrap_or_default());
         }
         replay.push(value);
+    }
+    if let Some(item) = answer.searched {
+        let name = Some("google_search".to_owned());
+        hosted.push(HostedCall { id: None, kind: "groundingMetadata".to_owned(), name, item });
     }
     if malformed {
         let reason = answer.finish.as_deref().unwrap_or_default();

@@ -304,6 +304,24 @@ fn gemini() {
     }
 }
 
+/// Gemini has no item for a search: what it found stands beside the answer.
+#[test]
+fn what_gemini_searched_is_a_hosted_call() {
+    let searched = |grounding: serde_json::Value| {
+        let content = json!({"role": "model", "parts": [{"text": "It is out."}]});
+        let candidate =
+            json!({"content": content, "finishReason": "STOP", "groundingMetadata": grounding});
+        let body = json!({"candidates": [candidate]}).to_string();
+        let turn = parse(GEMINI, body.as_bytes()).unwrap();
+        turn.hosted.iter().map(|call| call.name.clone().unwrap()).collect::<Vec<_>>()
+    };
+    let chunk = json!({"web": {"uri": "https://example.com/", "title": "example.com"}});
+    let found = json!({"webSearchQueries": ["rust"], "groundingChunks": [chunk]});
+    assert_eq!(searched(found), ["google_search"]);
+    assert!(searched(json!({})).is_empty());
+    assert!(searched(json!(null)).is_empty());
+}
+
 #[test]
 fn text() {
     check(

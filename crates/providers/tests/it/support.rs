@@ -43,7 +43,7 @@ pub(crate) fn show(turn: &Turn) -> Vec<String> {
             let args = match &call.args {
                 RawArgs::Text(text) => text.clone(),
                 RawArgs::Value(value) => value.to_string(),
-                RawArgs::Broken(_) => "BROKEN".to_owned(),
+                RawArgs::Broken(_) | RawArgs::Sealed(_) => "BROKEN".to_owned(),
             };
             format!("{}#{} {args}", call.name, call.provider_id.as_deref().unwrap_or("-"))
         })

@@ -6,10 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
-use serde_json::json;
 use toolcrib_core::{
     Acceptance, AcceptedBatch, AuditEvent, BatchId, BoxFuture, CallEnd, CallFacts, CallId, CallRow,
-    CallStore, Effect, Intent, Recovered, RunId, Settlement, StoreError, StoredCall, WorkerState,
+    CallStore, CutOff, Effect, Intent, Recovered, RunId, Settlement, StoreError, StoredCall, WorkerState,
 };
 
 use super::call_row::{call_row, columns, word_or_none};
@@ -56,7 +55,7 @@ const OUTCOME: &str =
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
-    ", (SELECT text FROM outcomes WHERE call = calls.place) FROM calls WHERE id = ?1"
+    ", (SELECT text FROM outcomes WHERE call = calls.place), earlier FROM calls WHERE id = ?1"
 );
 const RESUMABLE: &str = "SELECT 1 FROM runs WHERE id = ?1 AND status IN ('running', 'paused')";
 const OPEN: &str = concat!("SELECT ", columns!(), " FROM calls WHERE outcome IS NULL ORDER BY id");
@@ -223,9 +222,9 @@ fn earlier(conn: &Connection, call: &str) -> Result<String, Failure> {
     let (started_at, epoch, before): (Option<i64>, i64, Option<String>) = conn
         .prepare_cached(RETRY)?
         .query_row([call], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut attempts: Vec<serde_json::Value> =
+    let mut attempts: Vec<CutOff> =
         before.as_deref().map(json::read).transpose()?.unwrap_or_default();
-    attempts.push(json!({"epoch": epoch, "started_at": started_at}));
+    attempts.push(CutOff { epoch: u64::try_from(epoch)?, started_at });
     json::write(&attempts)
 }
 
@@ -343,11 +342,12 @@ fn word<T: Serialize>(value: &T) -> Result<String, Failure> {
 }
 
 fn stored(conn: &Connection, at_work: &Workers, row: &Row<'_>) -> Result<StoredCall, Failure> {
-    let text: Option<String> = row.get(31)?;
+    let (text, earlier): (Option<String>, Option<String>) = (row.get(31)?, row.get(32)?);
     let row = call_row(row)?;
     let is_worked_on = row.end.is_none() && workers::is_alive(conn, at_work, row.epoch)?;
     let outcome = text.as_deref().map(json::read).transpose()?;
-    Ok(StoredCall { row, outcome, is_worked_on })
+    let earlier = earlier.as_deref().map(json::read).transpose()?.unwrap_or_default();
+    Ok(StoredCall { row, outcome, is_worked_on, earlier })
 }
 
 fn open(conn: &Connection) -> Result<Vec<CallRow>, Failure> {

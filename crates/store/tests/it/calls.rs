@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    AcceptedBatch, CallHistory, CallId, CallStore, ConversationStore, Effect, Intent, OutcomeKind,
-    RunStatus, RunStore, StoreError, StoredRun, WorkerState,
+    AcceptedBatch, CallHistory, CallId, CallStore, ConversationStore, CutOff, Effect, Intent,
+    OutcomeKind, RunStatus, RunStore, StoreError, StoredRun, WorkerState,
 };
 use toolcrib_store::{CommitCounts, SqliteStore};
 use toolcrib_testkit::conformance::{self, accepted, conversation, intent, run, settlement};
@@ -92,14 +92,9 @@ async fn attempts_that_a_crash_cut_off_are_remembered() {
         epochs.push(epoch);
     }
     store.settle(settlement(first.facts.clone(), Some(3_000), epochs[2])).await.unwrap();
-    let other = rusqlite::Connection::open(&path).unwrap();
-    let earlier: String =
-        other.query_row("SELECT earlier FROM calls", [], |row| row.get(0)).unwrap();
-    let expected = serde_json::json!([
-        {"epoch": epochs[0], "started_at": 1_500},
-        {"epoch": epochs[1], "started_at": 2_000},
-    ]);
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&earlier).unwrap(), expected);
+    let stored = store.call(first.facts.call).await.unwrap().unwrap();
+    let cut_off = |epoch, started_at| CutOff { epoch, started_at: Some(started_at) };
+    assert_eq!(stored.earlier, [cut_off(epochs[0], 1_500), cut_off(epochs[1], 2_000)]);
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ async fn every_decision_comes_back(store: &dyn ApprovalStore) {
         Decision::Approve {
             scope: GrantScope::Always,
             only: [("path".to_owned(), "notes/*".to_owned())].into(),
+            taint: true,
         },
     ] {
         let asked = question();

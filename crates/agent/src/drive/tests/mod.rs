@@ -36,6 +36,7 @@ mod forks;
 mod grammar;
 mod guards;
 mod keeping;
+mod labels;
 mod model;
 mod pausing;
 mod questions;

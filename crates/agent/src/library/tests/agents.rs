@@ -58,6 +58,7 @@ cost = 0.25
                 time: Some(Duration::from_secs(900)),
                 cost: Some(0.25),
             },
+            role: "agent".to_owned(),
             mode: Some(Mode::AskAll),
             temperature: Some(0.5),
             max_output: Some(4000),
@@ -105,13 +106,15 @@ fn bad_toml() {
     check("limits.round = 3", "unknown key \"round\"; did you mean \"rounds\"?");
     check(
         "colour = 1",
-        "unknown key \"colour\"; the keys are name, title, description, prompt, model, tools, skills, limits, mode, temperature, max_output",
+        "unknown key \"colour\"; the keys are name, title, description, prompt, model, tools, skills, limits, role, mode, temperature, max_output",
     );
     check("name = 'other'", "name is \"other\", but the file's name says \"reviewer\"");
     check("temperature = 2.1", "temperature must be from 0 to 2");
     check("temperature = -0.1", "temperature must be from 0 to 2");
     check("temperature = nan", "temperature must be from 0 to 2");
     check("max_output = 0", "max_output must be at least 1");
+    check("role = ''", "role \"\" must be 1 to 40 of a-z, 0-9, - and _");
+    check("role = 'Admin!'", "role \"Admin!\" must be 1 to 40 of a-z, 0-9, - and _");
     check(
         "mode = 'ask-risk'",
         "mode \"ask-risk\" is none of auto, ask-risky, ask-all, locked; did you mean \"ask-risky\"?",

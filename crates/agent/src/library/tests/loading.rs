@@ -50,18 +50,22 @@ fn the_project_comes_before_the_user_and_the_user_before_the_built_in() {
         ["My own."]
     );
     // A workspace that nobody vouched for adds, and replaces nothing.
-    put(root, "project/c.md", "---\n---\nproject c");
+    put(root, "project/c.md", "---\nrole: admin\n---\nproject c");
     folders.trusted = false;
     let library = load(&folders);
     let b = library.agent("b").unwrap();
     assert_eq!((b.prompt.as_str(), b.place.scope()), ("user b", Some(Scope::User)));
-    assert_eq!(library.agent("c").unwrap().prompt, "project c");
+    let c = library.agent("c").unwrap();
+    assert_eq!((c.prompt.as_str(), c.role.as_str()), ("project c", "agent"));
     assert_eq!(
         problems(&library, root),
         [
-            "project/b.md: agent \"b\" is there already, and this workspace is not trusted: it is not used in its place"
+            "project/b.md: agent \"b\" is there already, and this workspace is not trusted: it is not used in its place",
+            "project/c.md: agent \"c\" has the role agent and not admin: this workspace is not trusted"
         ]
     );
+    folders.trusted = true;
+    assert_eq!(load(&folders).agent("c").unwrap().role, "admin");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `toolcrib approve always`: what it will match is said before it is given.
 
 use toolcrib_app::core::{
-    ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, SystemClock,
+    ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, ReasonKind, SystemClock,
 };
 use toolcrib_app::{Stores, grant_of};
 
@@ -19,7 +19,7 @@ pub(super) async fn run(stores: &Stores, command: &Always, json: bool) -> Result
         return Err(other_kind(request));
     }
     let only = command.only.iter().cloned().collect();
-    let decision = Decision::Approve { scope: command.scope.into(), only };
+    let decision = Decision::Approve { scope: command.scope.into(), only, taint: command.taint };
     if decided.is_some() && !command.dry_run {
         return decide::apply(stores, question, decision, command.which.resume, json).await;
     }
@@ -34,6 +34,10 @@ pub(super) async fn run(stores: &Stores, command: &Always, json: bool) -> Result
         Ok(matched) => lines.extend(scope::lines(&matched, SystemClock.now_ms())),
         // To give it needs no look back.
         Err(failure) => lines.push(format!("past calls cannot be looked up: {}", failure.message)),
+    }
+    if !command.taint && request.reasons.iter().any(|reason| reason.kind == ReasonKind::Taint) {
+        let text = "it does not answer for what a run has read: in such a run it is asked again (--taint includes that)";
+        lines.push(text.to_owned());
     }
     if command.dry_run {
         output::data(&lines.join("\n"))?;
@@ -64,7 +68,7 @@ fn grant(
         DecisionRecord { decision: decision.clone(), decided_by: person::name(), decided_at: now };
     let grant = grant_of(request, &record).ok_or_else(|| {
         Failure::usage(format!(
-            "it is asked only because untrusted text was read before, and no remembered approval answers that; `toolcrib approve yes {}` lets the call run this once",
+            "it is asked only because of what its run has read, and a remembered approval answers that only with --taint; `toolcrib approve yes {}` lets the call run this once",
             request.id
         ))
     })?;

@@ -6,7 +6,7 @@ use toolcrib_app::core::store::{Question, Waiting};
 use toolcrib_app::core::{
     ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, RunId, SystemClock,
 };
-use toolcrib_app::{Decisions, Stores, grant_of};
+use toolcrib_app::{Decisions, Sealing, Stores, grant_of};
 
 use super::super::resume;
 use super::here::Step;
@@ -15,7 +15,7 @@ use super::surroundings::Place;
 use super::{find, here, other_kind, store};
 use crate::cli::Yes;
 use crate::output::{self, Failure};
-use crate::{person, when};
+use crate::{person, when, world};
 
 /// Decides about the question that is meant.
 pub(super) async fn run(
@@ -49,6 +49,9 @@ pub(super) async fn apply(
         return Err(other_kind(request));
     }
     let record = DecisionRecord { decision, decided_by: person::name(), decided_at: 0 };
+    // What is shown of it from here on is what is kept.
+    let record = world::sealing()?.seal_decision(record);
+    let record = record.map_err(|error| Failure::usage(error.to_string()))?;
     match place {
         Place::Over => Err(over(stores, request).await),
         Place::Nobody if request.question.is_none() => {
@@ -133,7 +136,8 @@ async fn recorded(
     request: &ApprovalRequest,
     record: DecisionRecord,
 ) -> Result<DecisionRecord, Failure> {
-    let record = decisions(stores).record(request.id, record).await;
+    let sealing = world::sealing()?;
+    let record = decisions(stores, &sealing).record(request.id, record).await;
     record.map_err(|error| failure(request, error))
 }
 
@@ -143,8 +147,9 @@ pub(crate) fn may_run(decision: &Decision) -> bool {
 }
 
 /// Where decisions are written down.
-pub(crate) fn decisions(stores: &Stores) -> Decisions<'_> {
-    Decisions { approvals: &*stores.approvals, grants: &*stores.grants, clock: &SystemClock }
+pub(crate) fn decisions<'a>(stores: &'a Stores, sealing: &'a Sealing) -> Decisions<'a> {
+    let (approvals, grants) = (&*stores.approvals, &*stores.grants);
+    Decisions { approvals, grants, clock: &SystemClock, sealing }
 }
 
 /// What was decided, and who goes on with it.

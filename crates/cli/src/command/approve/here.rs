@@ -3,11 +3,13 @@
 use toolcrib_app::core::invoke::DecideError;
 use toolcrib_app::core::store::Waiting;
 use toolcrib_app::core::{Answer, DecisionRecord, Invoker as _, RunSpec};
+use toolcrib_app::runner::labels_of_run;
 use toolcrib_app::{Stores, Toolcrib};
 
 use super::super::tool;
 use super::{decide, surroundings};
 use crate::output::{self, Failure};
+use crate::world;
 
 /// By which decision a call is carried out.
 pub(super) enum Step {
@@ -46,6 +48,7 @@ pub(super) async fn carry_out(
         Step::GoOn => String::new(),
     };
     let answer = in_run(&toolcrib, waiting, step).await;
+    world::settle(&toolcrib).await;
     let answer = answer.map_err(|error| decide::failure(&waiting.request, error))?;
     let Some(answer) = answer else {
         output::remark("it goes on in another task of this process", json);
@@ -66,7 +69,10 @@ async fn in_run(
 ) -> Result<Option<Answer>, DecideError> {
     let (engine, id) = (toolcrib.engine(), waiting.request.id);
     if let Some(run) = waiting.request.run {
-        let spec = RunSpec { id: Some(run), ..RunSpec::default() };
+        // Whoever cannot say what the run had read must not let it go on as if it had read nothing.
+        let labels = labels_of_run(&**toolcrib.runs(), run).await;
+        let labels = labels.map_err(|error| DecideError::Store(error.to_string()))?;
+        let spec = RunSpec { id: Some(run), labels, ..RunSpec::default() };
         engine.open_run(spec).map_err(|error| DecideError::Store(error.message))?;
     }
     let answer = match step {

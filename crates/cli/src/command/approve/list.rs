@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::core::store::Question;
 use toolcrib_app::core::{
-    ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock,
+    ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock, channel,
 };
 
 use super::super::short_id;
@@ -41,19 +41,20 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
     let short = |request: &ApprovalRequest| short_id::short(&request.id, &ids);
     let width = rows.iter().map(|(request, _)| short(request).len()).max().unwrap_or_default();
     let mut text = format!(
-        "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<22} WHAT\n",
-        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHO ASKS"
+        "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<10} {:<22} WHAT\n",
+        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHY", "WHO ASKS"
     );
     for (request, decided) in &rows {
         let what = terminal::shorten(&terminal::one_line(&request.summary), SUMMARY);
         let decided = decided.as_ref().map(|record| format!("  [{}]", decision_words(record)));
         text += &format!(
-            "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<22} {what}{}\n",
+            "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<10} {:<22} {what}{}\n",
             short(request),
             when::age(request.requested_at, now),
             deadline(request, now),
             terminal::one_line(request.tool.as_str()),
             risk(request),
+            why(request),
             terminal::shorten(&who(request), 22),
             decided.unwrap_or_default(),
         );
@@ -76,6 +77,16 @@ pub(super) fn risk(request: &ApprovalRequest) -> String {
     match request.question {
         Some(_) => "-".to_owned(),
         None => json!(request.risk).as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Which parts of policy ask, the first one by name.
+fn why(request: &ApprovalRequest) -> String {
+    let Some(first) = request.reasons.first() else { return "-".to_owned() };
+    let first = json!(first.kind).as_str().unwrap_or_default().to_owned();
+    match request.reasons.len() {
+        0 | 1 => first,
+        more => format!("{first} +{}", more - 1),
     }
 }
 
@@ -103,6 +114,9 @@ pub(super) fn decision_words(record: &DecisionRecord) -> String {
         Decision::Deny { note: Some(note) } => {
             format!("denied by {by}: {}", terminal::one_line(note))
         }
+        Decision::Edit { args } if args.is_string() => {
+            format!("approved by {by} with other arguments, which hold a secret")
+        }
         Decision::Edit { args } => {
             format!("approved by {by} with {}", terminal::one_line(&args.to_string()))
         }
@@ -129,6 +143,9 @@ fn row(
         "operation": request.operation,
         "summary": request.summary,
         "risk": request.risk,
+        "reasons": request.reasons,
+        "origin": request.origin,
+        "channel": channel(&request.context, request.origin),
         "requested_at": request.requested_at,
         "expires_at": request.expires_at,
         "expired": request.is_expired(now),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::core::store::{Question, Waiting};
-use toolcrib_app::core::{ApprovalRequest, Clock as _, Reach, SystemClock};
+use toolcrib_app::core::{ApprovalRequest, Clock as _, Reach, SystemClock, channel};
 
 use super::super::scope;
 use super::list::{deadline, decision_words, risk};
@@ -75,18 +75,20 @@ fn people((waiting, decided): &Question, earlier: &[Question]) -> String {
         ("topic", line(&request.context.topic)),
         ("workspace", line(&workspace(waiting))),
         ("asked by", json!(request.origin).as_str().unwrap_or_default().to_owned()),
+        ("channel", line(channel(&request.context, request.origin))),
         ("asked at", asked),
         ("deadline", deadline),
     ];
     if request.question.is_none() {
-        let reasons: Vec<String> =
-            request.reasons.iter().map(|reason| line(&reason.text)).collect();
+        facts.extend(request.reasons.iter().enumerate().map(|(at, reason)| {
+            let name = if at == 0 { "why asked" } else { "and" };
+            (name, line(&terminal::because(reason)))
+        }));
         facts.extend([
             ("operation", line(&request.operation)),
             ("risk", risk(request)),
             ("effect", json!(request.effect).as_str().unwrap_or_default().to_owned()),
             ("reach", reach(request.reach)),
-            ("why asked", reasons.join("; ")),
             ("definition", scope::hash(&request.definition_hash).to_owned()),
         ]);
     }

@@ -8,7 +8,7 @@ use toolcrib_app::{Stores, Toolcrib};
 
 use super::store;
 use crate::config::{self, Env};
-use crate::output::Failure;
+use crate::output::{self, Failure};
 use crate::session::{self, Setup};
 use crate::world;
 
@@ -75,19 +75,21 @@ pub(super) fn setup(waiting: &Waiting) -> Result<Setup, Failure> {
 pub(super) async fn build(stores: &Stores, waiting: &Waiting) -> Result<Toolcrib, Failure> {
     let setup = setup(waiting)?;
     let env = Env::of_process();
-    let config = config::load(&env)?;
+    let config = world::configured(&setup.world())?;
     let settings = world::settings(&setup.world(), &config)?;
     let builder = Toolcrib::builder(settings)
         .stores(stores.clone())
         .setup(waiting.setup.clone())
         .secrets(config::known_keys(&config, &env));
-    Ok(builder.build().await?)
+    let toolcrib = builder.build().await?;
+    output::hide(&toolcrib.engine().sealing().secrets);
+    Ok(toolcrib)
 }
 
 /// Why these arguments would be refused, as the door would say it; `None` = nothing is wrong with them, or nobody can tell here.
 pub(super) async fn wrong_args(waiting: &Waiting, args: &Value) -> Option<String> {
     let setup = setup(waiting).ok()?;
-    let config = config::load(&Env::of_process()).ok()?;
+    let config = world::configured(&setup.world()).ok()?;
     let settings = world::settings(&setup.world(), &config).ok()?;
     let toolcrib = Toolcrib::builder(settings).for_agents().build().await.ok()?;
     let spec = toolcrib.spec(waiting.request.tool.as_str())?;

@@ -10,14 +10,26 @@ use crate::{terminal, when};
 /// Members that are not shown with the others: the place, which stands above them, and the version.
 const PLACE: [&str; 3] = ["seq", "chain", "v"];
 /// Members that people look for first, in this order.
-const FIRST: [&str; 9] =
-    ["at", "kind", "tool", "operation", "outcome", "error_type", "decision", "by", "call"];
+const FIRST: [&str; 10] = [
+    "at",
+    "kind",
+    "tool",
+    "operation",
+    "outcome",
+    "error_type",
+    "policy",
+    "decision",
+    "by",
+    "call",
+];
+/// Columns of what policy said.
+const POLICY: usize = 60;
 /// Columns of names.
 const NAME: usize = 24;
 
 /// What stands above the lines.
 pub(super) fn head() -> String {
-    columns("NUMBER", "TIME", "KIND", "TOOL", "WHAT", "BY", "CALL")
+    columns("NUMBER", "TIME", "KIND", "TOOL", "WHAT", "BY", &format!("{:<37}  POLICY", "CALL"))
 }
 
 /// One record in one line.
@@ -31,7 +43,7 @@ pub(super) fn line(row: &AuditRow) -> String {
     let id = event.call.map(|call| call.to_string());
     let id = id.or_else(|| event.batch.map(|batch| batch.to_string()));
     let id = id.or_else(|| event.grant.map(|grant| grant.to_string()));
-    columns(
+    let mut line = columns(
         &number,
         &when::local(event.at),
         &word(json!(event.kind)),
@@ -39,7 +51,11 @@ pub(super) fn line(row: &AuditRow) -> String {
         &what(&event),
         &short(event.by.as_deref().unwrap_or("-")),
         id.as_deref().unwrap_or("-"),
-    )
+    );
+    if let Some(policy) = &event.policy {
+        line += &format!("  {}", terminal::shorten(&terminal::one_line(policy), POLICY));
+    }
+    line
 }
 
 fn columns(

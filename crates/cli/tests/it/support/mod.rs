@@ -8,7 +8,7 @@ mod script;
 mod server;
 mod slow;
 
-pub(crate) use env::{TestEnv, end};
+pub(crate) use env::{Ended, TestEnv, end};
 pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
 pub(crate) use provider::{Provider, Reply};
 pub(crate) use pty::Terminal;

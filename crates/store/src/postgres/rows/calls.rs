@@ -184,5 +184,6 @@ fn stored(row: &Row) -> Result<StoredCall, Failure> {
         row: call_row(row)?,
         outcome: read_or_none(row, 4)?,
         is_worked_on: row.try_get(5)?,
+        earlier: Vec::new(),
     })
 }

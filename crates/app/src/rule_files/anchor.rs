@@ -1,0 +1,59 @@
+//! Patterns of paths that begin at the folder of their file, in another file.
+#![deny(clippy::indexing_slicing)]
+
+use std::path::{Path, PathBuf, absolute};
+
+/// Classes of rules that are about paths.
+const OF_PATHS: [&str; 8] =
+    ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"];
+
+/// Folders that hold the settings of the folder above.
+const OF_SETTINGS: [&str; 3] = [".toolcrib", ".claude", ".codex"];
+
+/// A rule of the file `from` as the file `to` has to say it, or any file whatever: `Read(/keys)` is `Read(//where/it/was/keys)`.
+pub(super) fn at_home(rule: &str, from: &Path, to: Option<&Path>) -> String {
+    let parts = rule.split_once('(').filter(|(class, _)| OF_PATHS.contains(class));
+    let Some((class, path)) =
+        parts.filter(|(_, path)| path.starts_with('/') && !path.starts_with("//"))
+    else {
+        return rule.to_owned();
+    };
+    match (base(from), to.and_then(base)) {
+        (Some(from), Some(to)) if from == to => rule.to_owned(),
+        (Some(from), _) => {
+            format!("{class}(/{}{path}", from.display().to_string().trim_end_matches('/'))
+        }
+        (None, _) => rule.to_owned(),
+    }
+}
+
+/// The folder at which `/path` begins in a file.
+fn base(file: &Path) -> Option<PathBuf> {
+    let file = absolute(file).ok()?;
+    let folder = file.parent()?;
+    let of_settings =
+        folder.file_name().is_some_and(|name| OF_SETTINGS.iter().any(|own| name == *own));
+    if of_settings { folder.parent().map(Path::to_path_buf) } else { Some(folder.to_path_buf()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_at_its_file_stays_there() {
+        for (rule, expected) in [
+            ("Read(/keys/**)", "Read(//ws/keys/**)"),
+            ("Edit(//etc/**)", "Edit(//etc/**)"),
+            ("Read(./keys)", "Read(./keys)"),
+            ("Bash(/bin/ls)", "Bash(/bin/ls)"),
+            ("Read", "Read"),
+        ] {
+            assert_eq!(at_home(rule, Path::new("/ws/.claude/settings.json"), None), expected);
+        }
+        let of = |from, to| at_home("Read(/a)", Path::new(from), Some(Path::new(to)));
+        assert_eq!(of("/ws/.claude/settings.json", "/ws/.toolcrib/rules.toml"), "Read(/a)");
+        assert_eq!(of("/ws/.claude/settings.json", "/home/rules.toml"), "Read(//ws/a)");
+        assert_eq!(of("/settings.json", "/home/rules.toml"), "Read(//a)");
+    }
+}

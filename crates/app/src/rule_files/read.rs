@@ -1,0 +1,178 @@
+//! Reads files of rules: ours, and the lists of allow, ask and deny that others write as JSON.
+#![deny(clippy::indexing_slicing)]
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toolcrib_core::near::slips;
+use toolcrib_engine::rules::{Layer, RuleText, Written};
+
+use super::claude;
+use super::error::RulesError;
+
+/// A file of rules as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleFile {
+    #[serde(default)]
+    rules: Vec<Spanned<RuleText>>,
+}
+
+/// The rules of a TOML file. Each has the line as its origin in which it begins.
+///
+/// # Errors
+/// [`RulesError::Malformed`] with the line: no TOML, an unknown key, a wrong type.
+pub fn parse(path: &Path, text: &str, layer: Layer) -> Result<Vec<Written>, RulesError> {
+    let malformed = |at: usize, what: String| RulesError::Malformed {
+        path: path.to_path_buf(),
+        line: line_of(text, at),
+        what,
+    };
+    let file: RuleFile = toml::from_str(text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        let what = words(error.message(), text.get(span.clone()).unwrap_or_default());
+        malformed(span.start, what)
+    })?;
+    // Counted from rule to rule: a file of many thousands is not read again for each.
+    let (mut counted, mut line) = (0, 1);
+    let rules = file.rules.into_iter().map(|rule| {
+        let start = rule.span().start;
+        line += text.get(counted..start).map_or(0, |between| line_of(between, between.len()) - 1);
+        counted = start;
+        let origin = format!("{}:{line}", path.display());
+        Written { text: rule.into_inner(), layer, origin }
+    });
+    Ok(rules.collect())
+}
+
+/// Rules to judge with: a file of ours, or an object of lists as JSON, in Claude Code's settings or on its own.
+///
+/// # Errors
+/// [`RulesError::Malformed`] as [`parse`] does, and for JSON of another form.
+pub fn parse_judged(path: &Path, text: &str) -> Result<Vec<Written>, RulesError> {
+    if !text.trim_start().starts_with('{') {
+        return parse(path, text, Layer::User);
+    }
+    let found = claude::read(text).map_err(|(line, what)| RulesError::Malformed {
+        path: path.to_path_buf(),
+        line,
+        what,
+    })?;
+    let written = found.rules.into_iter().map(|(line, text)| Written {
+        text,
+        layer: Layer::User,
+        origin: format!("{}:{line}", path.display()),
+    });
+    Ok(written.collect())
+}
+
+/// What makes two rules the same: not why they are there or how they are tested.
+pub(super) fn identity(rule: &RuleText) -> impl Eq + std::hash::Hash + use<> {
+    let RuleText { effect, rule, agents, channels, workspaces, .. } = rule.clone();
+    (effect, rule.trim().to_owned(), agents, channels, workspaces)
+}
+
+/// The line, from 1, of a byte.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+}
+
+/// The parser's words for people, with the name that was probably meant. `at` is what it points to.
+fn words(said: &str, at: &str) -> String {
+    for (begin, what) in [("unknown field ", "key"), ("unknown variant ", "word")] {
+        if let Some(names) = said.strip_prefix(begin) {
+            return unknown_name(what, names);
+        }
+    }
+    if let Some(name) = said.strip_prefix("missing field ") {
+        return format!("a rule needs {name}");
+    }
+    if said.starts_with("invalid type: ")
+        && at.starts_with(|c: char| c.is_ascii_digit())
+        && at.contains('-')
+    {
+        return format!("a date is written in quotes: \"{at}\"");
+    }
+    said.lines().next().unwrap_or_default().to_owned()
+}
+
+/// "`wrong`, expected one of `a`, `b`" in words for people.
+fn unknown_name(what: &str, names: &str) -> String {
+    let mut quoted = names.split('`').skip(1).step_by(2);
+    let wrong = quoted.next().unwrap_or_default();
+    let known: Vec<&str> = quoted.collect();
+    match slips(wrong, known.iter().copied()).first() {
+        Some(near) => format!("unknown {what} `{wrong}`, did you mean `{near}`?"),
+        None => format!("unknown {what} `{wrong}`; known are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use toolcrib_engine::rules::Layer;
+
+    use super::{parse, parse_judged};
+
+    #[track_caller]
+    fn wrong(text: &str, error: &str) {
+        let said = parse(Path::new("r.toml"), text, Layer::User).unwrap_err().to_string();
+        assert_eq!(said, error, "{text}");
+    }
+
+    #[test]
+    fn rules_know_their_lines() {
+        let text = "# mine\n[[rules]]\neffect = \"deny\"\nrule = \"Bash(rm *)\"\n\n# pushing\n[[rules]]\n\
+            effect = \"ask\"\nrule = \"Bash(git push:*)\"\nmatch = [\"git push\"]\n";
+        let rules = parse(Path::new("r.toml"), text, Layer::User).unwrap();
+        let lines: Vec<_> =
+            rules.iter().map(|r| (r.origin.as_str(), r.text.rule.as_str())).collect();
+        assert_eq!(lines, [("r.toml:2", "Bash(rm *)"), ("r.toml:7", "Bash(git push:*)")]);
+        let inline = "rules = [\n  {effect = \"deny\", rule = \"Edit\"},\n  {effect = \"ask\", rule = \"Read\"},\n]\n";
+        let rules = parse(Path::new("r.toml"), inline, Layer::User).unwrap();
+        assert_eq!(
+            rules.iter().map(|r| r.origin.as_str()).collect::<Vec<_>>(),
+            ["r.toml:2", "r.toml:3"]
+        );
+        assert!(parse(Path::new("r.toml"), "", Layer::User).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line() {
+        wrong("[[rule]]\n", "r.toml:1: unknown key `rule`, did you mean `rules`?");
+        wrong(
+            "[[rules]]\neffect = \"deny\"\nrules = \"x\"\n",
+            "r.toml:3: unknown key `rules`, did you mean `rule`?",
+        );
+        wrong(
+            "[[rules]]\neffect = \"forbid\"\nrule = \"x\"\n",
+            "r.toml:2: unknown word `forbid`; known are allow, ask, deny",
+        );
+        wrong("[[rules]]\neffect = \"deny\"\n", "r.toml:1: a rule needs `rule`");
+        wrong(
+            "[[rules]]\neffect = \"deny\"\nrule = 5\n",
+            "r.toml:3: invalid type: integer `5`, expected a string",
+        );
+        wrong(
+            "[[rules]]\neffect = \"deny\"\nrule = \"x\"\nexpires = 2027-01-31\n",
+            "r.toml:4: a date is written in quotes: \"2027-01-31\"",
+        );
+    }
+
+    #[test]
+    fn json_is_read_to_judge_with() {
+        for text in [
+            "{\"permissions\": {\"allow\": [\"Read\"],\n\"deny\": [\"Read\"]}, \"env\": {}}",
+            "{\"allow\": [\"Read\"],\n\"deny\": [\"Read\"]}",
+        ] {
+            let rules = parse_judged(Path::new("s.json"), text).unwrap();
+            let seen: Vec<_> =
+                rules.iter().map(|r| (r.text.effect.as_str(), r.origin.as_str())).collect();
+            assert_eq!(seen, [("deny", "s.json:2"), ("allow", "s.json:1")]);
+        }
+        let said = parse_judged(Path::new("s.json"), "{\"alow\": []}").unwrap_err().to_string();
+        assert_eq!(said, "s.json:1: unknown key `alow`, did you mean `allow`?");
+    }
+}

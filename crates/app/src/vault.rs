@@ -1,0 +1,75 @@
+//! Secrets of the vault, put where they are used: into the configuration of the tools that declare them.
+
+use std::collections::HashMap;
+
+use toolcrib_engine::ToolSettings;
+use toolcrib_store::vault::{Secret, SecretName, VaultError};
+
+use crate::settings::Settings;
+
+/// Gives tools what the vault has for them: the secret that is named for a key, or the one of the name `TOOL.KEY`. A value that is written
+/// down for the key stays. Every secret of the vault is returned, to be masked.
+pub(crate) fn unlock(settings: &mut Settings) -> Result<Vec<String>, VaultError> {
+    let Some(vault) = &settings.vault else { return Ok(Vec::new()) };
+    let secrets = vault.read()?;
+    for (tool, keys) in &settings.secret_config {
+        for (key, name) in keys {
+            if let Some(secret) =
+                name.parse::<SecretName>().ok().and_then(|name| secrets.get(&name))
+            {
+                give(&mut settings.engine.tools, tool, key, secret);
+            }
+        }
+    }
+    for (name, secret) in &secrets {
+        if let Some((tool, key)) = name.of_tool() {
+            give(&mut settings.engine.tools, tool, key, secret);
+        }
+    }
+    Ok(secrets.values().map(|secret| secret.expose().to_owned()).collect())
+}
+
+fn give(tools: &mut HashMap<String, ToolSettings>, tool: &str, key: &str, secret: &Secret) {
+    let config = &mut tools.entry(tool.to_owned()).or_default().config;
+    config.entry(key.to_owned()).or_insert_with(|| secret.expose().to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib_store::vault::Vault;
+
+    #[test]
+    fn tools_get_what_is_named_for_them_and_what_is_written_down_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = Vault::at(folder.path().join("vault"));
+        let set = |name: &str, value: &str| {
+            let value = Secret::new(value).ok().unwrap();
+            vault.set(&name.parse().unwrap(), &value, 1).unwrap();
+        };
+        set("weather.KEY", "for the weather");
+        set("weather.OLD", "not for the weather");
+        set("shared", "for several tools");
+        let mut settings = Settings::new(folder.path(), folder.path());
+        assert_eq!(unlock(&mut settings).unwrap(), Vec::<String>::new());
+        settings.vault = Some(vault.clone());
+        let written = [("OLD".to_owned(), "as written".to_owned())].into();
+        let weather = ToolSettings { config: written, ..ToolSettings::default() };
+        settings.engine.tools.insert("weather".to_owned(), weather);
+        let named =
+            [("TOKEN".to_owned(), "shared".to_owned()), ("GONE".to_owned(), "x".to_owned())];
+        settings.secret_config.insert("mail".to_owned(), named.into());
+        let mut all = unlock(&mut settings).unwrap();
+        all.sort();
+        assert_eq!(all, ["for several tools", "for the weather", "not for the weather"]);
+        let config = |tool: &str| {
+            let mut config: Vec<_> = settings.engine.tools[tool].config.iter().collect();
+            config.sort();
+            config.into_iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>()
+        };
+        assert_eq!(config("weather"), ["KEY=for the weather", "OLD=as written"]);
+        assert_eq!(config("mail"), ["TOKEN=for several tools"]);
+        std::fs::write(vault.folder().join("secrets.key"), "damaged").unwrap();
+        assert!(unlock(&mut settings).is_err());
+    }
+}

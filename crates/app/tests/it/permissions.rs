@@ -1,0 +1,116 @@
+//! The host's permissions as the settings have them: what tools declare, and what is refused where.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use toolcrib_app::core::{
+    Answer, Batch, Call, Context, ErrorType, Invoker as _, Origin, Permission, RunLimits,
+};
+use toolcrib_app::{ExecRequest, PermissionChoice, PermissionTable, Settings, Toolcrib};
+
+struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        Self { folder }
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        // As the roots have it: without links.
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    async fn open(&self, permissions: PermissionTable) -> Toolcrib {
+        let settings = Settings::new(self.root(), self.folder.path().join("state"));
+        let settings = Settings { permissions, ..settings };
+        Toolcrib::builder(settings).for_agents().build().await.unwrap()
+    }
+}
+
+fn error_of(answer: &Answer) -> Option<ErrorType> {
+    answer.outcome().unwrap().error_type()
+}
+
+#[tokio::test]
+async fn every_tool_declares_what_it_needs() {
+    use Permission::{FsRead, FsWrite, Network};
+    let toolcrib = World::new().open(PermissionTable::default()).await;
+    for info in toolcrib.infos() {
+        let spec = toolcrib.spec(info.id.as_str()).unwrap();
+        let expected = match spec.name.as_str() {
+            "read_file" | "list_dir" | "file_info" | "find_files" => vec![FsRead],
+            "write_file" | "edit_file" | "make_dir" | "copy_path" | "move_path" | "delete_file" => {
+                vec![FsRead, FsWrite]
+            }
+            "http_request" | "fetch_url" => vec![Network],
+            _ => Vec::new(),
+        };
+        assert_eq!(spec.permissions, expected, "{}", spec.name);
+        // What a tool does and what it asks leave for go together; a provider's own tools run elsewhere.
+        if info.source != "provider" {
+            let has = |permission| spec.permissions.contains(&permission);
+            assert_eq!(spec.reach.outbound, has(Network), "{}", spec.name);
+            assert_eq!(spec.reach.exec, has(Permission::Exec), "{}", spec.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_workspaces_permission_holds_for_calls_by_hand_and_for_a_models_response() {
+    let world = World::new();
+    let never = BTreeMap::from([(Permission::FsWrite, PermissionChoice::Never)]);
+    let workspace = world.root().display().to_string();
+    for (place, expected) in
+        [(workspace, Some(ErrorType::PermissionDenied)), ("/elsewhere".to_owned(), None)]
+    {
+        let workspaces = BTreeMap::from([(place.clone(), never.clone())]);
+        let table = PermissionTable { workspaces, ..PermissionTable::default() };
+        let toolcrib = world.open(table).await;
+        let args = json!({"path": "a.txt", "content": "x"});
+        let by_hand = toolcrib.call("write_file", args.clone().into(), Origin::Cli).await.unwrap();
+        assert_eq!(error_of(&by_hand), expected, "{place}");
+        let once = toolcrib.call_once("write_file", args.clone().into(), Origin::Cli, &place);
+        assert_eq!(error_of(&once.await.unwrap().unwrap()), expected, "{place}");
+        let body = json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "write_file", "arguments": args.to_string()}}
+        ]}, "finish_reason": "tool_calls"}]});
+        let body = body.to_string();
+        let request = ExecRequest {
+            body: body.as_bytes(),
+            format: None,
+            origin: Origin::Cli,
+            context: Arc::default(),
+            limits: RunLimits::default(),
+            key: None,
+        };
+        let reply = toolcrib.exec(request).await.unwrap();
+        assert_eq!(error_of(&reply.calls[0].answer), expected, "{place}");
+    }
+}
+
+#[tokio::test]
+async fn an_agents_permission_only_tightens() {
+    let world = World::new();
+    let of = |choice| BTreeMap::from([(Permission::FsWrite, choice)]);
+    use PermissionChoice::{Denied, Granted};
+    for (general, own, expected) in [
+        (Granted, Denied, Some(ErrorType::PermissionDenied)),
+        (Denied, Granted, Some(ErrorType::PermissionDenied)),
+        (Granted, Granted, None),
+    ] {
+        let agents = BTreeMap::from([("ann".to_owned(), of(own))]);
+        let table = PermissionTable { general: of(general), agents, ..PermissionTable::default() };
+        let toolcrib = world.open(table).await;
+        let call = Call::new("write_file", json!({"path": "a.txt", "content": "x"}));
+        let context = Context { agent: "ann".into(), ..Context::default() };
+        let batch = Batch::new(Origin::Model, vec![call]);
+        let batch = Batch { context: Arc::new(context), ..batch };
+        let answer = toolcrib.engine().invoke(batch).await.pop().unwrap();
+        assert_eq!(error_of(&answer), expected, "{general:?} {own:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! `config set` and `config unset`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{here, key, shown};
+use crate::cli::{ConfigSet, ConfigUnset};
+use crate::config::{self, Edit, Env, Key};
+use crate::output::{self, Failure};
+
+pub(super) fn set(command: &ConfigSet, json: bool) -> Result<u8, Failure> {
+    let key = key(&command.key)?;
+    let target = Target::of(command.project, command.workspace.as_deref())?;
+    by_hand(&key)?;
+    let text = match command.value.as_str() {
+        "-" => input()?,
+        _ if shown::is_secret(&key) => {
+            return Err(Failure::usage(format!(
+                "{key} is secret, and arguments are seen by every program of this machine; give `-` and the value on standard input"
+            )));
+        }
+        text => text.to_owned(),
+    };
+    let value =
+        config::fitting(&key, &text).map_err(|what| Failure::usage(format!("{key}: {what}")))?;
+    let mut edit = Edit::open(&target.path)?;
+    edit.set(&key, &value)?;
+    target.store(edit)?;
+    if json {
+        let value = shown::masked(&key, &value);
+        let path = &target.path;
+        output::document(&json!({"key": key.to_string(), "value": value, "path": path}), true)?;
+    }
+    target.say_if_hidden(&key, json)?;
+    Ok(0)
+}
+
+pub(super) fn unset(command: &ConfigUnset, json: bool) -> Result<u8, Failure> {
+    let key = key(&command.key)?;
+    let target = Target::of(command.project, command.workspace.as_deref())?;
+    let mut edit = Edit::open(&target.path)?;
+    if !edit.unset(&key) {
+        let elsewhere = config::load(&Env::of_process(), Some(&target.workspace))
+            .ok()
+            .and_then(|config| Some(config.origin(&key)?.place.clone()))
+            .map(|place| format!("; it is set at {place}"));
+        return Err(Failure::not_found(format!(
+            "{key} is not set in {}{}",
+            target.path.display(),
+            elsewhere.unwrap_or_default()
+        )));
+    }
+    target.store(edit)?;
+    if json {
+        output::document(&json!({"key": key.to_string(), "path": target.path}), true)?;
+    }
+    Ok(0)
+}
+
+/// Refuses what has a way of its own.
+fn by_hand(key: &Key) -> Result<(), Failure> {
+    match key.parts().first() {
+        Some(&"trusted_workspaces") => {
+            Err(Failure::usage("use `toolcrib trust`, which shows what a workspace brings along"))
+        }
+        Some(&"hooks") => {
+            Err(Failure::usage("hooks are programs: write them into the file (docs/hooks.md)"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The value on standard input, without the end of its line.
+fn input() -> Result<String, Failure> {
+    let text = String::from_utf8(output::input()?)
+        .map_err(|_| Failure::usage("the value on standard input is no UTF-8 text"))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+}
+
+/// The file that is changed.
+struct Target {
+    path: PathBuf,
+    workspace: PathBuf,
+    project: bool,
+}
+
+impl Target {
+    fn of(project: bool, workspace: Option<&Path>) -> Result<Self, Failure> {
+        let workspace = here(workspace)?;
+        let path = if project {
+            Some(config::project_file(&workspace))
+        } else {
+            config::Places::of(&Env::of_process(), None).user
+        };
+        let path = path.ok_or_else(|| {
+            Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
+        })?;
+        Ok(Self { path, workspace, project })
+    }
+
+    /// Writes the file, if it is right by itself and, of a workspace, says nothing that it must not.
+    fn store(&self, edit: Edit) -> Result<(), Failure> {
+        edit.store(|path, text| {
+            if self.project {
+                let own = config::load(&Env::of_process(), None)?;
+                config::parse_project(path, text, &own)
+            } else {
+                config::parse(path, text).map(|_| ())
+            }
+        })
+    }
+
+    /// Says so when what was written does not hold.
+    fn say_if_hidden(&self, key: &Key, json: bool) -> Result<(), Failure> {
+        let config = config::load(&Env::of_process(), Some(&self.workspace))?;
+        let Some(origin) = config.origin(key) else {
+            let what =
+                format!("{key} is set, and used when the workspace is trusted: toolcrib trust");
+            output::remark(&what, json);
+            return Ok(());
+        };
+        let own = format!("{}:", self.path.display());
+        if !origin.place.starts_with(&own) {
+            let what = format!("{key} is set, but {} goes before it", shown::origin(origin));
+            output::remark(&what, json);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! What holds when nobody has said anything, of keys that everybody has.
+
+use toml::Value;
+use toolcrib_app::Preset;
+use toolcrib_app::agent::library::GENERAL_ASSISTANT;
+use toolcrib_app::core::defaults;
+
+use crate::config::Key;
+
+/// A default: a value, or words where there is none.
+pub(super) enum Default {
+    Value(Value),
+    Words(&'static str),
+}
+
+/// All of them, in the order of lists.
+pub(super) fn all() -> Vec<(Key, Default)> {
+    use Default::Words;
+    let value = |value: Value| Default::Value(value);
+    let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let empty = || Value::Array(Vec::new());
+    let time = format!("{}s", defaults::RUN_TIME.as_secs());
+    [
+        ("agent.default", value(GENERAL_ASSISTANT.into())),
+        ("inbox", value(false.into())),
+        ("limits.calls", value(number(defaults::RUN_CALLS))),
+        ("limits.cost", Words("no limit")),
+        ("limits.rounds", value(number(u64::from(toolcrib_app::agent::machine::ROUNDS)))),
+        ("limits.time", value(time.into())),
+        ("limits.tokens", Words("no limit")),
+        ("model.default", Words("none: --model, or the only provider that is set up")),
+        ("model.fallback", value(empty())),
+        ("model.stream", value(true.into())),
+        ("on_ask", Words("ask at the terminal, else deny")),
+        ("permissions.exec", value("granted".into())),
+        ("permissions.fs_read", value("granted".into())),
+        ("permissions.fs_write", value("granted".into())),
+        ("permissions.network", value("granted".into())),
+        ("policy", value(Preset::default().as_str().into())),
+        ("trusted_workspaces", value(empty())),
+    ]
+    .into_iter()
+    .map(|(key, value)| (Key(key.split('.').map(str::to_owned).collect()), value))
+    .collect()
+}

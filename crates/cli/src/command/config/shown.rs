@@ -1,0 +1,116 @@
+//! Values as they are shown: without secrets, and with nothing in them that moves a cursor.
+
+use serde_json::{Value as Json, json};
+use toml::Value;
+
+use crate::config::{Held, Key, Origin};
+use crate::terminal;
+
+/// What stands in place of a secret.
+const MASK: &str = "***";
+
+/// Whether what stands at this key is for nobody's eyes. The name of something in the vault is not.
+pub(super) fn is_secret(key: &Key) -> bool {
+    match key.parts().as_slice() {
+        ["providers", _, "key" | "headers"] | ["tools", _, "config"] => true,
+        ["providers", _, "headers", _, rest @ ..] | ["tools", _, "config", _, rest @ ..] => {
+            rest.last() != Some(&"secret")
+        }
+        _ => false,
+    }
+}
+
+/// A value without what is secret in it.
+pub(super) fn masked(key: &Key, value: &Value) -> Value {
+    if is_secret(key) && !value.as_table().is_some_and(toml::Table::is_empty) {
+        return Value::String(MASK.to_owned());
+    }
+    match (key.parts().as_slice(), value) {
+        (["providers", _, "base_url"], Value::String(url)) => Value::String(without_user(url)),
+        _ => value.clone(),
+    }
+}
+
+/// An address without the name and password in it.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match host.rfind('@') {
+        Some(at) => format!("{scheme}://{MASK}@{}", rest.get(at + 1..).unwrap_or_default()),
+        None => url.to_owned(),
+    }
+}
+
+/// A value in one line, as the file would hold it.
+pub(super) fn line(value: &Value) -> String {
+    terminal::one_line(&value.to_string())
+}
+
+/// A value of a file that somebody looks at, in one line and without secrets.
+pub(crate) fn value_line(key: &Key, value: &Value) -> String {
+    line(&masked(key, value))
+}
+
+/// A value alone: text without its quotes.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => terminal::visible(text).into_owned(),
+        value => line(value),
+    }
+}
+
+/// Where it is written, in words for people.
+pub(super) fn origin(origin: &Origin) -> String {
+    if origin.place.is_empty() {
+        return origin.layer.as_str().to_owned();
+    }
+    format!("{} {}", origin.layer.as_str(), terminal::one_line(&origin.place))
+}
+
+/// A row for machines.
+pub(super) fn row(key: &Key, value: &Value, origin: &Origin) -> Json {
+    json!({
+        "key": key.to_string(),
+        "value": value,
+        "secret": is_secret(key),
+        "layer": origin.layer.as_str(),
+        "origin": origin.place,
+    })
+}
+
+/// An entry of `[[hooks]]` in one line.
+pub(crate) fn hook_line(held: &Held) -> String {
+    let of = |key: &str| held.value.get(key);
+    let text = |key: &str| of(key).and_then(Value::as_str);
+    let command = match of("command") {
+        Some(Value::String(line)) => line.clone(),
+        words => words.map(ToString::to_string).unwrap_or_default(),
+    };
+    let matcher = text("matcher").unwrap_or("*");
+    let event = text("event").unwrap_or_default();
+    terminal::one_line(&format!("{event} {matcher}: {command}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let check = |key: &str, value: &str, shown: &str| {
+            let key = Key::parse(key).unwrap();
+            assert_eq!(plain(&masked(&key, &Value::String(value.into()))), shown, "{key}");
+        };
+        check("providers.a.key", "sk-x", "***");
+        check("providers.a.headers.X-Team", "blue", "***");
+        check("tools.mail.config.password", "x", "***");
+        check("tools.mail.config.secret", "x", "***");
+        check("tools.mail.config.password.secret", "MAIL", "MAIL");
+        check("providers.a.key.secret", "ACME", "ACME");
+        check("providers.a.key_env", "MINE", "MINE");
+        check("providers.a.base_url", "https://u:p@h/v1", "https://***@h/v1");
+        check("providers.a.base_url", "https://u:p@w@h/v1", "https://***@h/v1");
+        check("providers.a.base_url", "https://h/v1?x=a@b", "https://h/v1?x=a@b");
+        check("policy", "a\u{1b}[2Jb", "a\\u{1b}[2Jb");
+    }
+}

@@ -1,0 +1,236 @@
+//! Changes of a file that leave the rest of it alone, comments too: the new text is read as a run would read it, and only then takes the
+//! place of the old one, whole.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+
+use crate::config::key_path::Key;
+use crate::config::read;
+use crate::output::Failure;
+
+/// A file that is being changed.
+pub(crate) struct Edit {
+    path: PathBuf,
+    document: DocumentMut,
+}
+
+impl Edit {
+    /// Opens a file; one that is not there is empty.
+    ///
+    /// # Errors
+    /// One that cannot be read, or is no TOML.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let text = match read::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                let what = format!("{} cannot be read: {error}", path.display());
+                return Err(Failure::configuration(what));
+            }
+        };
+        // What is wrong with it is said as everywhere else.
+        read::parse_alone(path, &text)?;
+        let document = text
+            .parse()
+            .map_err(|_| Failure::configuration(format!("{} is no TOML", path.display())))?;
+        Ok(Self { path: path.to_owned(), document })
+    }
+
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// When something else stands in the way of the key.
+    pub(crate) fn set(&mut self, key: &Key, value: &toml::Value) -> Result<(), Failure> {
+        let wrong =
+            || Failure::usage(format!("{key} cannot be set here; edit {}", self.path.display()));
+        let mut value: toml_edit::Value = value.to_string().parse().map_err(|_| wrong())?;
+        let (last, tables) = key.0.split_last().ok_or_else(wrong)?;
+        let mut table: &mut dyn TableLike = self.document.as_table_mut();
+        for part in tables {
+            let fresh = || {
+                let mut fresh = Table::new();
+                // Without a line of its own until it has a value.
+                fresh.set_implicit(true);
+                Item::Table(fresh)
+            };
+            table =
+                table.entry(part).or_insert_with(fresh).as_table_like_mut().ok_or_else(|| {
+                    Failure::usage(format!("{key} cannot be set: {part} is no section"))
+                })?;
+        }
+        match table.get_mut(last).and_then(Item::as_value_mut) {
+            Some(old) => {
+                *value.decor_mut() = old.decor().clone();
+                *old = value;
+            }
+            None => {
+                table.insert(last, Item::Value(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a key out, and sections that are empty then; `false` = it is not there.
+    pub(crate) fn unset(&mut self, key: &Key) -> bool {
+        remove(self.document.as_table_mut(), &key.parts())
+    }
+
+    /// The texts of a list at the top of the file.
+    pub(crate) fn list(&mut self, name: &str) -> &mut Array {
+        let item = self.document.entry(name).or_insert_with(|| toml_edit::value(Array::new()));
+        if !item.is_array() {
+            *item = toml_edit::value(Array::new());
+        }
+        match item.as_array_mut() {
+            Some(list) => list,
+            None => unreachable!("it was made a list"),
+        }
+    }
+
+    /// Puts the file into its place, when `check` has nothing against it.
+    ///
+    /// # Errors
+    /// What `check` says, or a file that cannot be written; the old one stays.
+    pub(crate) fn store(
+        self,
+        check: impl FnOnce(&Path, &str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let text = self.document.to_string();
+        check(&self.path, &text)?;
+        replace(&self.path, &text).map_err(|error| {
+            Failure::run(format!("{} cannot be written: {error}", self.path.display()))
+        })
+    }
+}
+
+fn remove(table: &mut dyn TableLike, key: &[&str]) -> bool {
+    match key {
+        [] => false,
+        [last] => table.remove(last).is_some(),
+        [first, rest @ ..] => {
+            let Some(inner) = table.get_mut(first).and_then(Item::as_table_like_mut) else {
+                return false;
+            };
+            let is_gone = remove(inner, rest);
+            if is_gone && inner.is_empty() {
+                table.remove(first);
+            }
+            is_gone
+        }
+    }
+}
+
+/// Writes beside the file and moves it into its place. A link stays a link; a new file is for its owner alone, for it may hold keys.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = (|| {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&beside)?;
+        if let Ok(old) = fs::metadata(&path) {
+            file.set_permissions(old.permissions())?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, &path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(text: &str, change: impl FnOnce(&mut Edit)) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, text).unwrap();
+        let mut edit = Edit::open(&path).unwrap();
+        change(&mut edit);
+        edit.store(|_, _| Ok(())).unwrap();
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(names.len(), 1, "nothing is left beside it");
+        fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn the_rest_of_the_file_stays_as_it_is() {
+        let set = |text: &str, key: &str, value: toml::Value| {
+            edited(text, |edit| edit.set(&Key::parse(key).unwrap(), &value).unwrap())
+        };
+        let text = "# mine\npolicy = \"auto\" # loose\n\n[limits]\ncalls = 5\n";
+        assert_eq!(
+            set(text, "policy", "locked".into()),
+            "# mine\npolicy = \"locked\" # loose\n\n[limits]\ncalls = 5\n"
+        );
+        assert_eq!(set(text, "limits.rounds", 7.into()), format!("{text}rounds = 7\n"));
+        let tool = set("", "tools.read_file.ask", true.into());
+        assert_eq!(tool, "[tools.read_file]\nask = true\n");
+        let inline = set("limits = { calls = 5 }\n", "limits.rounds", 7.into());
+        assert_eq!(inline, "limits = { calls = 5 , rounds = 7 }\n");
+        let quoted = set("", "models.\"a*\".window", 7.into());
+        assert_eq!(quoted, "[models.\"a*\"]\nwindow = 7\n");
+    }
+
+    #[test]
+    fn a_key_is_taken_out_with_what_is_empty_then() {
+        let unset = |text: &str, key: &str| {
+            edited(text, |edit| {
+                edit.unset(&Key::parse(key).unwrap());
+            })
+        };
+        let text = "policy = \"auto\"\n\n[tools.a]\nask = true\n";
+        assert_eq!(unset(text, "tools.a.ask"), "policy = \"auto\"\n");
+        assert_eq!(unset(text, "policy"), "\n[tools.a]\nask = true\n");
+        assert_eq!(unset(text, "tools.b.ask"), text);
+    }
+
+    #[test]
+    fn what_does_not_pass_the_check_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "policy = \"auto\"\n").unwrap();
+        let mut edit = Edit::open(&path).unwrap();
+        edit.set(&Key::parse("policy").unwrap(), &5.into()).unwrap();
+        let failed = edit.store(|path, text| read::parse(path, text).map(|_| ()));
+        assert_eq!(failed.unwrap_err().code, 3);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "policy = \"auto\"\n");
+        fs::write(&path, "polcy = 1\n").unwrap();
+        assert!(Edit::open(&path).is_err(), "a broken file is not touched");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_for_its_owner_and_a_link_stays_one() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/config.toml");
+        let mut edit = Edit::open(&path).unwrap();
+        edit.list("trusted_workspaces").push("/w");
+        edit.store(|_, _| Ok(())).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "trusted_workspaces = [\"/w\"]\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+
+        let link = folder.path().join("link.toml");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let mut edit = Edit::open(&link).unwrap();
+        edit.unset(&Key::parse("trusted_workspaces").unwrap());
+        edit.store(|_, _| Ok(())).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+}

@@ -1,0 +1,68 @@
+//! Keys as they are named on the command line and in lists: `limits.rounds`, `models."qwen3*".window`.
+
+use std::fmt;
+
+/// A key of the configuration, from the top of the file on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct Key(pub(crate) Vec<String>);
+
+impl Key {
+    /// Reads a key with dots; parts with other characters than letters, digits, `-` and `_` are quoted as in the file.
+    ///
+    /// # Errors
+    /// In words for people.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let parts = toml_edit::Key::parse(text.trim())
+            .map_err(|_| format!("`{text}` is no key; write SECTION.KEY, such as limits.rounds"))?;
+        Ok(Self(parts.iter().map(|part| part.get().to_owned()).collect()))
+    }
+
+    /// The key of something in this table.
+    pub(super) fn with(&self, part: &str) -> Self {
+        Self(self.0.iter().cloned().chain([part.to_owned()]).collect())
+    }
+
+    /// Its parts.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        self.0.iter().map(String::as_str).collect()
+    }
+
+    /// Whether this one is, or is in, the other.
+    pub(crate) fn is_in(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, part) in self.0.iter().enumerate() {
+            let dot = if at == 0 { "" } else { "." };
+            write!(f, "{dot}{}", toml_edit::Key::new(part).display_repr())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_they_are_shown() {
+        let check = |text: &str, parts: &[&str]| {
+            let key = Key::parse(text).unwrap();
+            assert_eq!(key.parts(), parts, "{text}");
+            assert_eq!(Key::parse(&key.to_string()).unwrap(), key, "{text}");
+        };
+        check("policy", &["policy"]);
+        check(" limits.rounds ", &["limits", "rounds"]);
+        check("models.\"qwen3*\".window", &["models", "qwen3*", "window"]);
+        check(
+            "permissions.workspaces.'/w'.network",
+            &["permissions", "workspaces", "/w", "network"],
+        );
+        for wrong in ["", ".", "a.", "a b", "\"a", "a = 1"] {
+            assert!(Key::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

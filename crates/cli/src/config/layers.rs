@@ -1,0 +1,335 @@
+//! Layers put over each other (DESIGN 7): what stands in a stronger one replaces what a weaker one says, key by key, and every value
+//! knows where it came from. Some layers may only make things stricter.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+use toolcrib_app::{PermissionChoice, Preset};
+
+use crate::config::file::Config;
+use crate::config::key_path::Key;
+use crate::config::on_ask::OnAsk;
+use crate::config::permissions::PermissionsSection;
+use crate::config::read::message;
+use crate::config::source::{HOOKS, Leaf, Source};
+use crate::output::Failure;
+
+/// Whose word a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Layer {
+    /// Of whoever runs the machine.
+    Managed,
+    /// The person's own file.
+    User,
+    /// The file of a workspace that the person trusts.
+    Project,
+    /// The file of a workspace that nobody has vouched for.
+    Untrusted,
+    /// A variable of the environment.
+    Environment,
+    /// A word of the command line.
+    Flag,
+    /// Nobody has said anything.
+    Default,
+}
+
+impl Layer {
+    /// Its name in lists.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Untrusted => "untrusted project",
+            Self::Environment => "environment",
+            Self::Flag => "flag",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// Where a value is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Whose word it is.
+    pub(crate) layer: Layer,
+    /// `PATH:LINE`, or the name of a variable or a flag.
+    pub(crate) place: String,
+}
+
+/// A value that holds, with where it is written.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Held {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+impl fmt::Debug for Held {
+    /// Where it is, and not what: it may be a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.origin.place)
+    }
+}
+
+/// All layers together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Layered {
+    /// Values that hold, by key. `[[hooks]]` are not among them.
+    pub(crate) held: BTreeMap<Key, Held>,
+    /// The entries of `[[hooks]]`, those of the strongest word first.
+    pub(crate) hooks: Vec<Held>,
+    /// Where each table is opened.
+    tables: BTreeMap<Key, String>,
+    /// What may only be made stricter below, as whoever runs the machine has it.
+    pins: Vec<(Key, Held)>,
+    /// Permissions that only tighten those of all others.
+    pub(super) tighteners: Vec<PermissionsSection>,
+}
+
+impl Layered {
+    /// Puts a layer over those that are there.
+    pub(super) fn lay(&mut self, source: &Source) {
+        self.tables.extend(source.tables.clone());
+        for leaf in &source.leaves {
+            self.put(source.layer, leaf);
+        }
+        self.add_hooks(source);
+    }
+
+    /// Takes of a layer only what makes things stricter; the keys of the rest.
+    pub(super) fn tighten(&mut self, source: &Source) -> Vec<String> {
+        let mut permissions = permissions_of(source);
+        // The folders that a stranger's file names are the person's.
+        permissions.workspaces.clear();
+        self.tighteners.push(permissions);
+        let mut rest: Vec<String> = Vec::new();
+        for leaf in &source.leaves {
+            match self.strictness(source.layer, leaf) {
+                Some(Ordering::Greater) => self.put(source.layer, leaf),
+                // It holds already.
+                Some(Ordering::Equal) => {}
+                Some(Ordering::Less) | None => rest.push(leaf.key.to_string()),
+            }
+        }
+        if !source.hooks.is_empty() {
+            rest.push(HOOKS.to_owned());
+        }
+        rest
+    }
+
+    /// Puts what nobody may loosen over all that is there, and remembers it.
+    pub(super) fn pin(&mut self, source: &Source) {
+        self.tighteners.push(permissions_of(source));
+        for leaf in &source.leaves {
+            let held = Held { value: leaf.value.clone(), origin: origin(source.layer, leaf) };
+            if self.strictness(source.layer, leaf).is_some() || leaf.key.parts() == ["on_ask"] {
+                self.pins.push((leaf.key.clone(), held));
+            }
+            if self.strictness(source.layer, leaf) == Some(Ordering::Greater)
+                || self.is_pinned_ask(leaf)
+            {
+                self.put(source.layer, leaf);
+            }
+        }
+    }
+
+    /// What is pinned at this key.
+    pub(crate) fn pinned(&self, key: &Key) -> impl Iterator<Item = &Held> {
+        self.pins.iter().filter(move |(pinned, _)| pinned == key).map(|(_, held)| held)
+    }
+
+    /// `on_ask` cannot be put in an order: what is pinned holds, and below it only a plain no.
+    fn is_pinned_ask(&self, leaf: &Leaf) -> bool {
+        let own = || self.text(&leaf.key).is_some_and(|text| text == "deny");
+        leaf.key.parts() == ["on_ask"] && !own()
+    }
+
+    /// How a value of a layer that may only tighten compares with what holds; `None` = such a layer has no say in it.
+    fn strictness(&self, layer: Layer, leaf: &Leaf) -> Option<Ordering> {
+        let key = leaf.key.parts();
+        match (key.as_slice(), &leaf.value) {
+            (["policy"], Value::String(new)) => {
+                let now = self.text(&leaf.key).and_then(|text| text.parse::<Preset>().ok());
+                Some((new.parse::<Preset>().ok()? as u8).cmp(&(now.unwrap_or_default() as u8)))
+            }
+            (["tools", _, "enabled"], Value::Boolean(false))
+            | (["tools", _, "ask" | "taint"], Value::Boolean(true)) => {
+                let now = self.held.get(&leaf.key).map(|held| &held.value);
+                Some(if now == Some(&leaf.value) { Ordering::Equal } else { Ordering::Greater })
+            }
+            // A flag for a role goes before one for everybody, so pinning one would promise too much.
+            (["flags", _], Value::Boolean(false)) if layer == Layer::Untrusted => {
+                let now = self.held.get(&leaf.key).and_then(|held| held.value.as_bool());
+                Some(if now == Some(false) { Ordering::Equal } else { Ordering::Greater })
+            }
+            (["permissions", _] | ["permissions", "agents", _, _], Value::String(new)) => {
+                let now = self.text(&leaf.key).and_then(|text| text.parse().ok());
+                let now: PermissionChoice = now.unwrap_or_default();
+                Some(new.parse::<PermissionChoice>().ok()?.cmp(&now))
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts one value in the place of whatever stands at its key.
+    pub(super) fn put(&mut self, layer: Layer, leaf: &Leaf) {
+        let is_empty = leaf.value.as_table().is_some_and(Table::is_empty);
+        let is_open = self.held.keys().any(|key| key.is_in(&leaf.key));
+        if is_empty && is_open {
+            return;
+        }
+        let above = |key: &Key| key.is_in(&leaf.key) || leaf.key.is_in(key);
+        self.held.retain(|key, _| !above(key));
+        let held = Held { value: leaf.value.clone(), origin: origin(layer, leaf) };
+        self.held.insert(leaf.key.clone(), held);
+    }
+
+    fn add_hooks(&mut self, source: &Source) {
+        for (value, place) in &source.hooks {
+            let origin = Origin { layer: source.layer, place: place.clone() };
+            self.hooks.push(Held { value: value.clone(), origin });
+        }
+    }
+
+    fn text(&self, key: &Key) -> Option<&str> {
+        self.held.get(key).and_then(|held| held.value.as_str())
+    }
+
+    /// The configuration that all of it comes to.
+    ///
+    /// # Errors
+    /// What does not fit together, with the place of the strongest of its parts.
+    pub(super) fn finish(self, path: PathBuf) -> Result<Config, Failure> {
+        let mut config: Config = self.table().try_into().map_err(|error: toml::de::Error| {
+            let what = message(error.message());
+            Failure::configuration(format!("the layers of the configuration together: {what}"))
+        })?;
+        for (hook, held) in config.hooks.iter_mut().zip(&self.hooks) {
+            hook.origin.clone_from(&held.origin.place);
+            hook.layer = held.origin.layer;
+        }
+        for (id, section) in &config.providers {
+            section.check(&id.0).map_err(|what| {
+                let key = Key(vec!["providers".to_owned(), id.0.clone()]);
+                let place = self.tables.get(&key).map_or("the environment", String::as_str);
+                Failure::configuration(format!("{place}: {what}"))
+            })?;
+        }
+        config.path = path;
+        config.layered = self;
+        Ok(config)
+    }
+
+    /// The values as one file would hold them.
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        for (key, held) in &self.held {
+            insert(&mut table, &key.parts(), held.value.clone());
+        }
+        if !self.hooks.is_empty() {
+            let hooks = self.hooks.iter().map(|held| held.value.clone());
+            table.insert(HOOKS.to_owned(), Value::Array(hooks.collect()));
+        }
+        table
+    }
+}
+
+/// The permissions of one file, which was read before.
+fn permissions_of(source: &Source) -> PermissionsSection {
+    let mut alone = Layered::default();
+    let own = source.leaves.iter().filter(|leaf| leaf.key.parts().first() == Some(&"permissions"));
+    own.for_each(|leaf| alone.put(source.layer, leaf));
+    let config: Result<Config, _> = alone.table().try_into();
+    config.map(|config| config.permissions).unwrap_or_default()
+}
+
+fn origin(layer: Layer, leaf: &Leaf) -> Origin {
+    Origin { layer, place: leaf.place.clone() }
+}
+
+fn insert(table: &mut Table, key: &[&str], value: Value) {
+    match key {
+        [] => {}
+        [last] => {
+            table.insert((*last).to_owned(), value);
+        }
+        [first, rest @ ..] => {
+            let inner = table.entry(*first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The stricter of what is wanted and what is pinned.
+impl Config {
+    /// What runs without asking, when the command line says `flag`.
+    pub(crate) fn preset(&self, flag: Option<Preset>) -> Option<Preset> {
+        let floor = self.floor().map(|(preset, _)| preset);
+        let said = flag.or(self.policy);
+        match (said, floor) {
+            (Some(said), Some(floor)) if (floor as u8) > (said as u8) => Some(floor),
+            (None, floor) => floor,
+            (said, _) => said,
+        }
+    }
+
+    /// Why `flag` is not what holds; `None` = it holds.
+    pub(crate) fn overruled(&self, flag: Option<Preset>) -> Option<String> {
+        let (floor, place) = self.floor()?;
+        let flag = flag.filter(|flag| (*flag as u8) < (floor as u8))?;
+        Some(format!("the preset {flag} is not used: {place} sets {floor}, and nothing loosens it"))
+    }
+
+    /// The loosest preset that whoever runs the machine lets anybody have.
+    fn floor(&self) -> Option<(Preset, &str)> {
+        let key = Key(vec!["policy".to_owned()]);
+        let pins = self.layered.pinned(&key);
+        let presets = pins.filter_map(|held| {
+            Some((held.value.as_str()?.parse::<Preset>().ok()?, held.origin.place.as_str()))
+        });
+        presets.max_by_key(|(preset, _)| *preset as u8)
+    }
+
+    /// What happens to a call that must be approved when nobody is there, when the command line says `flag`.
+    pub(crate) fn asks(&self, flag: Option<OnAsk>) -> Option<OnAsk> {
+        let key = Key(vec!["on_ask".to_owned()]);
+        let is_pinned = self.layered.pinned(&key).next().is_some();
+        match flag {
+            Some(OnAsk::Deny) => flag,
+            Some(_) if is_pinned => self.on_ask,
+            _ => flag.or(self.on_ask),
+        }
+    }
+
+    /// Where a value is written; `None` = nobody has said anything.
+    pub(crate) fn origin(&self, key: &Key) -> Option<&Origin> {
+        self.layered.held.get(key).map(|held| &held.origin)
+    }
+
+    /// Where the section of a tool is written.
+    pub(crate) fn place_of_tool(&self, tool: &str) -> String {
+        let key = Key(["tools", tool].map(str::to_owned).to_vec());
+        let table = self.layered.tables.get(&key).cloned();
+        let first = || {
+            let held = self.layered.held.iter().find(|(own, _)| own.is_in(&key));
+            held.map(|(_, held)| held.origin.place.clone())
+        };
+        table.or_else(first).unwrap_or_default()
+    }
+
+    /// Whether whoever runs the machine has switched this tool off.
+    pub(super) fn is_off_for_good(&self, tool: &str) -> bool {
+        let key = Key(["tools", tool, "enabled"].map(str::to_owned).to_vec());
+        self.layered.pinned(&key).next().is_some()
+    }
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}

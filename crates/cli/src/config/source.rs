@@ -1,0 +1,186 @@
+//! One file, or the environment, taken apart: each value with its key and the place where it is written.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+use crate::config::env::Env;
+use crate::config::key;
+use crate::config::key_path::Key;
+use crate::config::layers::Layer;
+
+/// The section that adds up over the layers instead of being replaced.
+pub(super) const HOOKS: &str = "hooks";
+
+/// What one layer says.
+pub(super) struct Source {
+    pub(super) layer: Layer,
+    /// The file; empty = none.
+    pub(super) path: PathBuf,
+    /// Values by their keys, in the order of the file. An empty table is one.
+    pub(super) leaves: Vec<Leaf>,
+    /// Where each table is opened.
+    pub(super) tables: BTreeMap<Key, String>,
+    /// The entries of `[[hooks]]`, and where each begins.
+    pub(super) hooks: Vec<(Value, String)>,
+}
+
+/// One value.
+#[derive(Clone)]
+pub(super) struct Leaf {
+    pub(super) key: Key,
+    pub(super) value: Value,
+    /// `PATH:LINE`, or the name of a variable.
+    pub(super) place: String,
+}
+
+impl Source {
+    /// Takes a file apart that is known to be TOML.
+    pub(super) fn of_text(layer: Layer, path: &Path, text: &str) -> Result<Self, toml::de::Error> {
+        let mut table: Table = toml::from_str(text)?;
+        let spanned = DeTable::parse(text)?;
+        let mut places = Places { text, path, of: BTreeMap::new(), hooks: Vec::new() };
+        places.walk(&Key::default(), spanned.get_ref());
+        let Places { of, hooks: begin, .. } = places;
+        let hooks = match table.remove(HOOKS) {
+            Some(Value::Array(hooks)) => hooks,
+            _ => Vec::new(),
+        };
+        let mut source = Self {
+            layer,
+            path: path.to_owned(),
+            leaves: Vec::new(),
+            tables: BTreeMap::new(),
+            hooks: hooks.into_iter().zip(begin).collect(),
+        };
+        source.collect(&Key::default(), table, &of);
+        Ok(source)
+    }
+
+    /// The values of variables, each at its key.
+    pub(super) fn of_leaves(layer: Layer, leaves: Vec<Leaf>) -> Self {
+        Self { layer, path: PathBuf::new(), leaves, tables: BTreeMap::new(), hooks: Vec::new() }
+    }
+
+    fn collect(&mut self, at: &Key, table: Table, places: &BTreeMap<Key, String>) {
+        for (name, value) in table {
+            let key = at.with(&name);
+            let place = places.get(&key).cloned().unwrap_or_default();
+            match value {
+                Value::Table(inner) if !inner.is_empty() => {
+                    self.tables.insert(key.clone(), place);
+                    self.collect(&key, inner, places);
+                }
+                value => {
+                    if value.is_table() {
+                        self.tables.insert(key.clone(), place.clone());
+                    }
+                    self.leaves.push(Leaf { key, value, place });
+                }
+            }
+        }
+    }
+
+    /// Makes the paths in it begin at `folder`.
+    pub(super) fn rooted(mut self, folder: &Path, env: &Env) -> Self {
+        for leaf in &mut self.leaves {
+            match (leaf.key.parts().as_slice(), &mut leaf.value) {
+                (["model", "default"], Value::String(model)) => script(model, folder, env),
+                (["model", "fallback"], Value::Array(models)) => {
+                    for model in models {
+                        if let Value::String(model) = model {
+                            script(model, folder, env);
+                        }
+                    }
+                }
+                (["providers", _, "key_file"], Value::String(file)) => {
+                    *file = key::at(Path::new(file.as_str()), folder, env).display().to_string();
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+/// Roots the file of a scripted model.
+fn script(model: &mut String, folder: &Path, env: &Env) {
+    if let Some(file) = model.strip_prefix("scripted:").filter(|file| !file.is_empty()) {
+        *model = format!("scripted:{}", key::at(Path::new(file), folder, env).display());
+    }
+}
+
+/// Finds where keys and tables are written.
+struct Places<'a> {
+    text: &'a str,
+    path: &'a Path,
+    of: BTreeMap<Key, String>,
+    hooks: Vec<String>,
+}
+
+impl Places<'_> {
+    fn walk(&mut self, at: &Key, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let key = at.with(name.get_ref());
+            self.of.insert(key.clone(), place(self.path, self.text, name.span().start));
+            match value.get_ref() {
+                DeValue::Table(inner) => self.walk(&key, inner),
+                DeValue::Array(items) if key.parts() == [HOOKS] => {
+                    let begin = items.iter().map(|item| item.span().start);
+                    self.hooks = begin.map(|start| place(self.path, self.text, start)).collect();
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// `PATH:LINE` of a byte of a text.
+pub(super) fn place(path: &Path, text: &str, start: usize) -> String {
+    let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
+    format!("{}:{line}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_has_its_line() {
+        let text = "policy = \"auto\"\n\n[model]\nfallback = [\n  \"a/b\",\n]\n[tools.x]\nask = true\nconfig = { a = 1,\n b = 2 }\n\n[[hooks]]\nevent = \"guard\"\n[[hooks]]\nevent = \"guard\"\n[providers.ollama]\n";
+        let source = Source::of_text(Layer::User, Path::new("c"), text).unwrap();
+        let said: Vec<String> =
+            source.leaves.iter().map(|leaf| format!("{}@{}", leaf.key, leaf.place)).collect();
+        assert_eq!(
+            said,
+            [
+                "policy@c:1",
+                "model.fallback@c:4",
+                "tools.x.ask@c:8",
+                "tools.x.config.a@c:9",
+                "tools.x.config.b@c:10",
+                "providers.ollama@c:16"
+            ]
+        );
+        let hooks: Vec<&str> = source.hooks.iter().map(|(_, place)| place.as_str()).collect();
+        assert_eq!(hooks, ["c:12", "c:14"]);
+        assert_eq!(source.tables[&Key::parse("tools.x").unwrap()], "c:7");
+    }
+
+    #[test]
+    fn paths_of_a_project_begin_at_its_folder() {
+        let text = "[model]\ndefault = \"scripted:a.yaml\"\nfallback = [\"scripted:/b\", \"x/y\"]\n[providers.gemini]\nkey_file = \"k\"\n";
+        let source = Source::of_text(Layer::Project, Path::new("c"), text).unwrap();
+        let env = Env::default();
+        let values: Vec<String> = source
+            .rooted(Path::new("/w"), &env)
+            .leaves
+            .iter()
+            .map(|leaf| leaf.value.to_string())
+            .collect();
+        assert_eq!(values, ["\"scripted:/w/a.yaml\"", "[\"scripted:/b\", \"x/y\"]", "\"/w/k\""]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Rules that people write, as a gate (DESIGN 5, Rules).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use toolcrib_core::{
+    Clock, Decider, ErrorType, Gate, Proposal, ReasonKind, Verdict, Vote, channel,
+};
+
+use crate::rules::{Asked, Judgement, RuleSet};
+
+/// Allow rules that a refusal names.
+const NAMED: usize = 3;
+
+/// Says what the rules say. Where there are none it says nothing.
+pub(crate) struct RulesGate {
+    rules: RuleSet,
+    clock: Arc<dyn Clock>,
+}
+
+impl RulesGate {
+    pub(crate) fn new(rules: RuleSet, clock: Arc<dyn Clock>) -> Self {
+        Self { rules, clock }
+    }
+
+    fn asked<'a>(&self, proposal: &Proposal<'a>) -> Asked<'a> {
+        Asked {
+            operation: proposal.operation,
+            tool: proposal.spec.name.as_str(),
+            args: proposal.args,
+            agent: &proposal.context.agent,
+            channel: channel(proposal.context, proposal.origin),
+            workspace: &proposal.context.workspace,
+            now_ms: self.clock.now_ms(),
+        }
+    }
+
+    /// Words for the model: what was refused, by what, and what would be allowed.
+    fn refusal(&self, asked: &Asked<'_>, judgement: &Judgement) -> String {
+        let mut text = format!("{} is not allowed: ", asked.operation);
+        match &judgement.rule {
+            Some(rule) => {
+                let _ = write!(text, "the rule {} ({}", rule.rule, rule.origin);
+                if let Some(reason) = &rule.reason {
+                    let _ = write!(text, ": {reason}");
+                }
+                text.push_str(") denies it.");
+            }
+            None => {
+                let _ = write!(text, "{}.", judgement.reason);
+            }
+        }
+        let denied = judgement.segments.iter().filter(|s| s.verdict == Some(Verdict::Deny));
+        let parts: Vec<String> = denied.take(NAMED).map(|s| format!("`{}`", s.text)).collect();
+        if !parts.is_empty() && judgement.segments.len() > 1 {
+            let _ = write!(text, " What is denied of it: {}.", parts.join(", "));
+        }
+        text.push_str(" Do not retry it.");
+        let allowed = self.rules.allowing(asked, NAMED);
+        if !allowed.is_empty() {
+            let names: Vec<&str> = allowed.iter().map(|rule| rule.rule.as_str()).collect();
+            let _ = write!(text, " Allowed would be: {}.", names.join(", "));
+        } else if !parts.is_empty() && parts.len() < judgement.segments.len() {
+            text.push_str(" No rule denies the rest: you may do that without it.");
+        }
+        text
+    }
+}
+
+impl Gate for RulesGate {
+    fn name(&self) -> &'static str {
+        "rules"
+    }
+
+    fn decider(&self) -> Decider {
+        Decider::Rule
+    }
+
+    fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String> {
+        if self.rules.is_empty() {
+            return Ok(Vote::Abstain);
+        }
+        let asked = self.asked(proposal);
+        let judgement = self.rules.judge_tool(&asked, proposal.spec);
+        Ok(match (judgement.verdict, &judgement.rule) {
+            (None, _) => Vote::Abstain,
+            (Some(Verdict::Deny), _) => Vote::Deny {
+                error_type: ErrorType::PolicyDenied,
+                reason: self.refusal(&asked, &judgement),
+                rule: judgement.rule,
+            },
+            (Some(Verdict::Allow), Some(rule)) => Vote::Allow { rule: rule.clone() },
+            (Some(Verdict::Ask | Verdict::Allow), rule) => Vote::Ask {
+                kind: ReasonKind::Rule,
+                reason: match rule {
+                    Some(rule) => format!("{}: {}", judgement.reason, rule),
+                    None => judgement.reason,
+                },
+                rule: judgement.rule,
+            },
+        })
+    }
+}

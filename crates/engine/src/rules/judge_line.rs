@@ -1,0 +1,262 @@
+//! What rules say of a command line: of each of its parts, and so of the whole.
+#![deny(clippy::indexing_slicing)]
+
+use toolcrib_core::Verdict;
+use toolcrib_shell::{Block, Kind, Line, Segment, Word};
+
+use super::found::{Found, Rules};
+use super::index::Index;
+use super::judge_command::Commands;
+use super::judgement::{Judgement, SegmentJudgement};
+use super::path::{Extent, Fit, Workspace};
+use super::rule::What;
+
+/// Programs that fetch from addresses that rules on domains do not see.
+const FETCHERS: [&str; 2] = ["curl", "wget"];
+
+/// Why a part asks that a rule cannot be sure about.
+const PERHAPS: &str = "as it stands it may be what the rule is about";
+
+/// Characters of a part that are repeated in a reason.
+const SHOWN: usize = 200;
+
+/// Judges a line. `every`: what is said of every line.
+pub(super) fn judge<'a>(
+    index: &'a Index,
+    rules: &mut Rules<'a>,
+    line: &Line,
+    workspace: &Workspace,
+    every: Found,
+) -> Judgement {
+    let mut commands = Commands::new(&index.commands, rules);
+    let parts: Vec<Part> = line
+        .segments
+        .iter()
+        .map(|segment| part(index, &mut commands, segment, workspace, every))
+        .collect();
+    let mut judgement = whole(rules, &parts, line, every);
+    if index.hosts.iter().any(|rule| rules.get(*rule).is_some())
+        && line.segments.iter().any(fetches)
+    {
+        judgement.reason.push_str(
+            "; rules on domains say nothing about curl and wget: only the sandbox's network limits hold there",
+        );
+    }
+    judgement.segments = line
+        .segments
+        .iter()
+        .zip(parts)
+        .map(|(segment, part)| SegmentJudgement {
+            text: segment.text.clone(),
+            verdict: part.verdict,
+            rule: part.rule.and_then(|rule| rules.named(rule)).cloned(),
+            reason: part.reason,
+        })
+        .collect();
+    judgement
+}
+
+/// What is said of one part.
+struct Part {
+    verdict: Option<Verdict>,
+    rule: Option<u32>,
+    reason: Option<String>,
+    /// Whether nothing has to be said of it for the line to be allowed.
+    is_free: bool,
+    shown: String,
+}
+
+fn part(
+    index: &Index,
+    commands: &mut Commands<'_, '_>,
+    segment: &Segment,
+    workspace: &Workspace,
+    every: Found,
+) -> Part {
+    let mut found = match &segment.kind {
+        Kind::Command => commands.strictly(&segment.readings),
+        Kind::Assignment => Found::default(),
+        Kind::Redirection { writes, target } => {
+            redirection(index, commands.rules, *writes, target, workspace)
+        }
+    };
+    commands.rules.join(&mut found, Found { allow: None, ..every });
+    let mystery = segment.blocks.iter().find_map(mystery).or_else(|| computed(segment));
+    let is_free = matches!(segment.kind, Kind::Redirection { writes: false, .. });
+    let (verdict, rule, reason) = match (found.verdict(), mystery) {
+        (Some((Verdict::Ask, rule)), _) if found.is_perhaps() => {
+            (Some(Verdict::Ask), Some(rule), Some(PERHAPS.to_owned()))
+        }
+        (Some((verdict, rule)), _) => (Some(verdict), Some(rule), looked_past(segment)),
+        (None, Some(mystery)) => (Some(Verdict::Ask), None, Some(mystery)),
+        (None, None) => allowed(commands, segment, every, is_free),
+    };
+    Part { verdict, rule, reason, is_free, shown: shown(&segment.text) }
+}
+
+fn allowed(
+    commands: &mut Commands<'_, '_>,
+    segment: &Segment,
+    every: Found,
+    is_free: bool,
+) -> (Option<Verdict>, Option<u32>, Option<String>) {
+    if is_free {
+        return (None, None, None);
+    }
+    let covered = match (&segment.kind, segment.blocks.first()) {
+        (Kind::Command, None) => commands.allowing(&segment.readings),
+        _ => None,
+    };
+    match covered.or(every.allow) {
+        Some(rule) => (Some(Verdict::Allow), Some(rule), None),
+        None => (None, None, blocked(segment)),
+    }
+}
+
+/// What rules on files say of a file that a line opens.
+fn redirection(
+    index: &Index,
+    rules: &mut Rules<'_>,
+    writes: bool,
+    target: &Word,
+    workspace: &Workspace,
+) -> Found {
+    let numbers = if writes { &index.edits } else { &index.reads };
+    let mut found = Found::default();
+    if numbers.is_empty() {
+        return found;
+    }
+    let subject = match target {
+        Word::Known(path) => Some(workspace.subject(path, Extent::default())),
+        Word::Unknown(_) => None,
+    };
+    let parts = subject.as_ref().and_then(|subject| subject.first_parts(workspace));
+    for number in numbers.about(parts.as_deref()) {
+        let Some(rule) = rules.get(number) else { continue };
+        let What::Path(pattern) = &rule.what else { continue };
+        let fit = match &subject {
+            Some(subject) => pattern.fits_strictly(subject, workspace),
+            None if pattern.is_all() => Fit::Yes,
+            None => Fit::Could,
+        };
+        rules.take(&mut found, number, fit);
+    }
+    found
+}
+
+/// Why nobody can know what a part would run.
+fn mystery(block: &Block) -> Option<String> {
+    match block {
+        Block::ComputedName(text) => {
+            Some(format!("which program `{}` runs is not known before it runs", shown(text)))
+        }
+        Block::Unparsed(text) => Some(format!("`{}` is not understood", shown(text))),
+        Block::Assignment(_) | Block::Expansion(_) | Block::Writes(_) => None,
+    }
+}
+
+/// The same of a program that another one would run.
+fn computed(segment: &Segment) -> Option<String> {
+    segment.readings.iter().find_map(|reading| match reading.program() {
+        Word::Known(_) => None,
+        Word::Unknown(text) => {
+            Some(format!("which program `{}` runs is not known before it runs", shown(text)))
+        }
+    })
+}
+
+/// Why no allow rule covers a part.
+fn blocked(segment: &Segment) -> Option<String> {
+    if segment.kind == Kind::Assignment {
+        return Some("no allow rule covers setting variables".to_owned());
+    }
+    if matches!(segment.kind, Kind::Redirection { writes: true, .. }) {
+        return Some("no allow rule covers a file that a line writes".to_owned());
+    }
+    segment.blocks.first().map(|block| match block {
+        Block::Assignment(text) => {
+            format!("no allow rule covers a command with variables set for it: `{}`", shown(text))
+        }
+        Block::Expansion(text) => format!(
+            "no allow rule covers what is not known before the line runs: `{}`",
+            shown(text)
+        ),
+        Block::Writes(text) => {
+            format!("no allow rule covers a file that a line writes: `{}`", shown(text))
+        }
+        Block::ComputedName(text) | Block::Unparsed(text) => {
+            format!("`{}` is not known before it runs", shown(text))
+        }
+    })
+}
+
+fn looked_past(segment: &Segment) -> Option<String> {
+    let past = &segment.readings.iter().max_by_key(|reading| reading.past.len())?.past;
+    (!past.is_empty()).then(|| format!("looked past {}", past.join(", ")))
+}
+
+fn fetches(segment: &Segment) -> bool {
+    segment.readings.iter().any(|reading| {
+        let Word::Known(program) = reading.program() else { return false };
+        FETCHERS.contains(&program.rsplit('/').next().unwrap_or_default())
+    })
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// What is said of the whole: one denied part denies it, one asking part asks, and it is allowed when every part is.
+fn whole(rules: &Rules<'_>, parts: &[Part], line: &Line, every: Found) -> Judgement {
+    let of = |verdict| parts.iter().find(|part| part.verdict == Some(verdict));
+    let say = |verdict: Option<Verdict>, rule: Option<u32>, reason: String| Judgement {
+        verdict,
+        rule: rule.and_then(|rule| rules.named(rule)).cloned(),
+        reason,
+        segments: Vec::new(),
+    };
+    if let Some(part) = of(Verdict::Deny) {
+        return say(
+            Some(Verdict::Deny),
+            part.rule,
+            format!("a rule denies this part: `{}`", part.shown),
+        );
+    }
+    if let Some(rule) = every.deny {
+        return say(Some(Verdict::Deny), Some(rule), "a rule denies every line".to_owned());
+    }
+    // One with a rule says more.
+    let asks = parts.iter().find(|part| part.verdict == Some(Verdict::Ask) && part.rule.is_some());
+    if let Some(part) = asks.or_else(|| of(Verdict::Ask)) {
+        let why = part.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let reason = match part.rule {
+            Some(_) => format!("a rule asks about this part: `{}`{why}", part.shown),
+            None => format!("a person must see this part: `{}`{why}", part.shown),
+        };
+        return say(Some(Verdict::Ask), part.rule, reason);
+    }
+    if let Some(rule) = every.ask {
+        return say(Some(Verdict::Ask), Some(rule), "a rule asks about every line".to_owned());
+    }
+    if let Some(fault) = &line.fault {
+        let reason = format!(
+            "the line is not wholly understood: {} at byte {}; such a line is never allowed without a person",
+            fault.what, fault.at
+        );
+        return say(Some(Verdict::Ask), None, reason);
+    }
+    let uncovered = parts.iter().find(|part| part.verdict.is_none() && !part.is_free);
+    match (uncovered, of(Verdict::Allow)) {
+        (None, Some(part)) => {
+            say(Some(Verdict::Allow), part.rule, "rules allow every part of it".to_owned())
+        }
+        (Some(part), _) => {
+            let why = part.reason.as_deref().unwrap_or("no rule speaks of it");
+            say(None, None, format!("this part is not covered by a rule: `{}` ({why})", part.shown))
+        }
+        (None, None) => say(None, None, "no rule speaks of it".to_owned()),
+    }
+}

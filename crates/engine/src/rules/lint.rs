@@ -1,0 +1,274 @@
+//! Checks of rules when they are loaded: what can never match, what allows more than it seems to, what fails its own examples.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib_core::Verdict;
+
+use super::class_table::{self, SHELL, Subject};
+use super::danger;
+use super::judgement::Asked;
+use super::rule::{Rule, What};
+use super::scope::Scope;
+use super::set::RuleSet;
+use super::written::{Fault, Layer, Written};
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The rule is taken; its author should know.
+    Warning,
+    /// The rule, and with it its file, is not taken.
+    Error,
+}
+
+/// What is to be said of a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where the rule is written: `PATH:LINE`.
+    pub origin: String,
+    /// The rule as it is written.
+    pub rule: String,
+    /// What is wrong with it, and the spelling that works.
+    pub what: String,
+}
+
+impl From<Finding> for Fault {
+    fn from(finding: Finding) -> Self {
+        Self { origin: finding.origin, rule: finding.rule, what: finding.what }
+    }
+}
+
+/// Folders of the root that people mean when they write `/etc/passwd`.
+const OF_ROOT: &[&str] = &["etc", "usr", "home", "root", "proc", "sys", "dev", "boot", "Users"];
+
+/// What is to be said of rules, and those that can be read.
+pub(super) fn check(written: &[Written], known: Option<&[String]>) -> (Vec<Finding>, Vec<Rule>) {
+    let mut findings = Vec::new();
+    let mut rules = Vec::with_capacity(written.len());
+    let mut find = |written: &Written, severity, what: String| {
+        let (origin, rule) = (written.origin.clone(), written.text.rule.clone());
+        findings.push(Finding { severity, origin, rule, what });
+    };
+    let now_ms = Timestamp::now().as_millisecond();
+    // Of rules about the same calls: effect, layer, and where they are.
+    let mut about: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut read: Vec<(usize, Rule)> = Vec::with_capacity(written.len());
+    for (at, one) in written.iter().enumerate() {
+        let rule = match Rule::read(one, known) {
+            Ok(rule) => rule,
+            Err(what) => {
+                find(one, Severity::Error, what);
+                continue;
+            }
+        };
+        if let Some(what) = dangerous(&rule) {
+            find(one, Severity::Error, what);
+        }
+        for what in examples(one, &rule) {
+            find(one, Severity::Error, what);
+        }
+        for what in remarks(one, &rule, now_ms) {
+            find(one, Severity::Warning, what);
+        }
+        about.entry(rule.about()).or_default().push(read.len());
+        read.push((at, rule));
+    }
+    for same in about.values().filter(|same| same.len() > 1) {
+        let same: Vec<&(usize, Rule)> = same.iter().filter_map(|at| read.get(*at)).collect();
+        for (severity, at, what) in together(written, &same, now_ms) {
+            if let Some(one) = written.get(at) {
+                find(one, severity, what);
+            }
+        }
+    }
+    rules.extend(read.into_iter().map(|(_, rule)| rule));
+    let line: HashMap<&str, usize> =
+        written.iter().enumerate().map(|(at, one)| (one.origin.as_str(), at)).collect();
+    findings.sort_by_key(|finding| line.get(finding.origin.as_str()).copied());
+    (findings, rules)
+}
+
+/// What is to be said of rules about the same calls.
+fn together(
+    written: &[Written],
+    same: &[&(usize, Rule)],
+    now_ms: i64,
+) -> Vec<(Severity, usize, String)> {
+    let mut said = Vec::new();
+    let origin = |at: usize| written.get(at).map(|one| one.origin.as_str()).unwrap_or_default();
+    let mut first: HashMap<(Verdict, Layer, &Scope), usize> = HashMap::new();
+    for (at, rule) in same {
+        let key = (rule.effect, rule.layer, &rule.scope);
+        match first.get(&key) {
+            Some(before) => {
+                let what = format!(
+                    "the same rule stands at {} already; remove one of them",
+                    origin(*before)
+                );
+                said.push((Severity::Error, *at, what));
+            }
+            None => {
+                first.insert(key, *at);
+            }
+        }
+    }
+    for (at, rule) in same.iter().filter(|(_, rule)| rule.effect == Verdict::Allow) {
+        let shadow = same.iter().find(|(_, deny)| {
+            deny.effect == Verdict::Deny
+                && !deny.scope.has_ended(now_ms)
+                && deny.scope.holds_wherever(&rule.scope)
+        });
+        if let Some((by, deny)) = shadow {
+            let severity =
+                if deny.layer == rule.layer { Severity::Error } else { Severity::Warning };
+            let what = format!(
+                "it never allows anything: the deny rule at {} is about the same calls, and deny wins; remove one of them",
+                origin(*by)
+            );
+            said.push((severity, *at, what));
+        }
+    }
+    said
+}
+
+fn dangerous(rule: &Rule) -> Option<String> {
+    if rule.effect != Verdict::Allow || rule.is_unsafe {
+        return None;
+    }
+    match &rule.what {
+        What::Any if rule.target.names.iter().any(|name| name == SHELL) => Some(
+            "it allows every command line; name the commands, as in Bash(git status:*), or say unsafe = true"
+                .to_owned(),
+        ),
+        What::Command(pattern) => danger::danger(pattern),
+        What::Host(pattern) if pattern.is_every() => Some(
+            "it allows every host; write WebFetch if that is meant, or name the hosts, as in WebFetch(domain:example.com)"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+fn remarks(written: &Written, rule: &Rule, now_ms: i64) -> Vec<String> {
+    let mut said = Vec::new();
+    if rule.scope.has_ended(now_ms) {
+        let end = written.text.expires.as_deref().unwrap_or_default();
+        said.push(format!("it has ended ({end}), so it matches nothing any more; remove it"));
+    }
+    if let What::Command(pattern) = &rule.what
+        && rule.effect == Verdict::Allow
+        && !rule.is_unsafe
+    {
+        said.extend(danger::remark(pattern));
+    }
+    if let What::Path(_) = &rule.what
+        && let Some((_, specifier)) = written.text.rule.split_once('(')
+        && let Some(rest) = specifier.strip_prefix('/').filter(|rest| !rest.starts_with('/'))
+        && OF_ROOT.contains(&rest.split(['/', ')']).next().unwrap_or_default())
+    {
+        said.push(format!(
+            "one / begins at the folder of the rule file; for the root of the disk write //{}",
+            rest.trim_end_matches(')')
+        ));
+    }
+    if rule.effect == Verdict::Allow && rule.layer == Layer::Untrusted {
+        said.push(
+            "nobody has trusted this workspace, so its allow rules count for nothing".to_owned(),
+        );
+    }
+    said
+}
+
+/// Examples that a rule fails.
+fn examples(written: &Written, rule: &Rule) -> Vec<String> {
+    let text = &written.text;
+    if text.matches.is_empty() && text.not_match.is_empty() {
+        return Vec::new();
+    }
+    // It is judged alone, for everybody and as if it counted.
+    let mut alone = rule.clone();
+    alone.scope = Scope::default();
+    alone.layer = Layer::Managed;
+    let set = RuleSet::of_rules(vec![alone]);
+    let expected = [(&text.matches, true), (&text.not_match, false)];
+    let mut failed = Vec::new();
+    for (examples, must) in expected {
+        for example in examples {
+            let verdict = verdict_of(&set, rule, example);
+            let does = verdict == Some(rule.effect);
+            let may = verdict.is_some() && rule.effect != Verdict::Allow;
+            if must && !does {
+                failed.push(format!("it does not match its own example {example:?} (match)"));
+            } else if !must && (does || may) {
+                failed.push(format!("it matches its own counter-example {example:?} (not_match)"));
+            }
+        }
+    }
+    failed
+}
+
+fn verdict_of(set: &RuleSet, rule: &Rule, example: &str) -> Option<Verdict> {
+    let Some(args) = args_of(rule, example) else {
+        // Without a specifier, the examples are names.
+        let covers = [example, class_table::canonical(example)]
+            .into_iter()
+            .chain(crate::view::remote_spelling(example).as_deref())
+            .any(|name| rule.target.covers(name));
+        return covers.then_some(rule.effect);
+    };
+    let name = rule.target.names.first().map_or("", String::as_str);
+    // Of what allows changes, deleting is left out.
+    let operation =
+        if rule.target.names.len() > 1 && class_table::uses(name).iter().any(|one| one.writes) {
+            "write_file"
+        } else {
+            name
+        };
+    let tool = operation.split('.').next().unwrap_or(operation);
+    set.judge(&Asked {
+        operation,
+        tool,
+        args: &args,
+        agent: "",
+        channel: "chat",
+        workspace: "",
+        now_ms: 0,
+    })
+    .verdict
+}
+
+/// The arguments of a call that an example stands for; `None` = it is the name of a tool.
+fn args_of(rule: &Rule, example: &str) -> Option<Value> {
+    Some(match (&rule.what, rule.target.subject) {
+        (What::Command(_), _) | (What::Any, Subject::Command) => json!({"command": example}),
+        (What::Path(_), _) => {
+            let name = rule.target.names.first().map_or("", String::as_str);
+            let uses = class_table::uses(name);
+            let given = uses.iter().map(|one| {
+                (one.arguments.first().copied().unwrap_or("path").to_owned(), example.into())
+            });
+            Value::Object(given.collect())
+        }
+        (What::Host(_), _) => {
+            let host = example.strip_prefix("domain:").unwrap_or(example);
+            let scheme = if host.contains("://") { "" } else { "https://" };
+            json!({"url": format!("{scheme}{host}")})
+        }
+        (What::Argument(pattern), _) => {
+            let key = pattern.keys.first()?;
+            let value = example.strip_prefix(&format!("{key}:")).unwrap_or(example);
+            json!({key: value})
+        }
+        (What::Any, _) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

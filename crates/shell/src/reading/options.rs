@@ -1,0 +1,93 @@
+//! Where the command of a wrapper begins.
+#![deny(clippy::indexing_slicing)]
+
+use super::wrappers::Options;
+use crate::line::Word;
+
+/// Options that are followed; more of them are not understood, which keeps the cost of a long line in bounds.
+const MAX_OPTIONS: usize = 64;
+
+/// Where the command begins: words after the name. `None` = an option is not understood, or a word is not known.
+pub(super) struct Begins {
+    pub(super) skipped: usize,
+    /// No option stands in front.
+    pub(super) is_bare: bool,
+}
+
+/// Reads the options of a program that takes no more of them after its first operand.
+pub(super) fn begins(name: &str, args: &[Word], options: &Options) -> Option<Begins> {
+    let mut at = 0;
+    loop {
+        if at > MAX_OPTIONS {
+            return None;
+        }
+        let Some(word) = args.get(at) else { break };
+        let text = known(word)?;
+        if text == "--" {
+            at = at.saturating_add(1);
+            break;
+        }
+        if text == "-" && name == "env" {
+            at = at.saturating_add(1);
+            continue;
+        }
+        let Some(option) = text.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+            break;
+        };
+        at = at.saturating_add(width(name, option, options)?);
+    }
+    let is_bare = at == 0;
+    for _ in 0..options.operands {
+        if let Some(word) = args.get(at) {
+            known(word)?;
+            at = at.saturating_add(1);
+        }
+    }
+    while options.assigns && args.get(at).is_some_and(is_assignment) {
+        at = at.saturating_add(1);
+    }
+    Some(Begins { skipped: at, is_bare })
+}
+
+/// How many words an option is.
+fn width(name: &str, option: &str, options: &Options) -> Option<usize> {
+    if let Some(long) = option.strip_prefix('-') {
+        let (long, has_value) =
+            long.split_once('=').map_or((long, false), |(long, _)| (long, true));
+        if options.long_flags.contains(&long) {
+            return Some(1);
+        }
+        return options.long_values.contains(&long).then_some(if has_value { 1 } else { 2 });
+    }
+    if name == "nice"
+        && option.strip_prefix('-').unwrap_or(option).bytes().all(|b| b.is_ascii_digit())
+    {
+        return Some(1);
+    }
+    for (i, letter) in option.char_indices() {
+        if options.values.contains(letter) {
+            let is_last = i.saturating_add(letter.len_utf8()) == option.len();
+            return Some(if is_last { 2 } else { 1 });
+        }
+        if options.optional.contains(letter) {
+            return Some(1);
+        }
+        if !options.flags.contains(letter) {
+            return None;
+        }
+    }
+    Some(1)
+}
+
+/// `NAME=VALUE`. Programs take any word with the sign for one, whatever stands in front of it.
+fn is_assignment(word: &Word) -> bool {
+    let (Word::Known(text) | Word::Unknown(text)) = word;
+    text.contains('=')
+}
+
+pub(super) fn known(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(text) => Some(text),
+        Word::Unknown(_) => None,
+    }
+}
