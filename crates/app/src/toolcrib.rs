@@ -9,8 +9,8 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, Catalog, Checkpoints, Context, Entry, FactStore, Gate,
-    Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec,
+    Answer, ApprovalStore, Approver, Batch, Call, Catalog, Checkpoints, Context, Entry, FactStore,
+    Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec,
     ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;

@@ -1,8 +1,8 @@
 //! What comes from standard input, and what goes to standard output and standard error: data on the one, everything else on the other.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 

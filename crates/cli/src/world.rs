@@ -9,8 +9,8 @@ use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::core::near::slips;
-use toolcrib_app::workspace::Roots;
 use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_app::workspace::Roots;
 use toolcrib_app::{Builder, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib};
 
 use crate::cli::{Brain, World};
@@ -157,10 +157,7 @@ pub(crate) async fn at_work(world: &World, on_ask: Option<OnAsk>) -> Result<Tool
 }
 
 /// The same for calls that are only looked at: where nobody is, nobody can be asked.
-pub(crate) async fn to_look_at(
-    world: &World,
-    on_ask: Option<OnAsk>,
-) -> Result<Toolcrib, Failure> {
+pub(crate) async fn to_look_at(world: &World, on_ask: Option<OnAsk>) -> Result<Toolcrib, Failure> {
     of_calls(world, on_ask, false).await
 }
 

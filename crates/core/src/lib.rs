@@ -75,9 +75,10 @@ pub use spec::{
 };
 pub use store::{
     Acceptance, AcceptedBatch, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
-    CallHistory, CallRecord, CallRow, CallStatus, CallStore, CutOff, GrantStore, IdempotencyKey, Intent,
-    LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall, Switch,
-    SwitchStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
+    CallHistory, CallRecord, CallRow, CallStatus, CallStore, CutOff, GrantStore, IdempotencyKey,
+    Intent, LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall,
+    Switch, SwitchStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally,
+    WorkerState,
 };
 pub use taint::{Label, Labels, Raised};
 pub use tokio_util::sync::CancellationToken;

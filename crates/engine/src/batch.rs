@@ -148,7 +148,9 @@ async fn go_on(mut flight: Box<InFlight>, end: Result<(), Stop>) -> Answer {
             let args = match resumed.args(flight.engine().sealing(), real) {
                 Ok(args) => RawArgs::Value(args),
                 // Sealed here a moment ago; a call that says so is better than one that runs on a guess.
-                Err(error) => RawArgs::Broken(format!("The changed arguments cannot be opened ({error}).")),
+                Err(error) => {
+                    RawArgs::Broken(format!("The changed arguments cannot be opened ({error})."))
+                }
             };
             let call = Call { id: flight.call, name: flight.asked.clone(), args };
             let scope = Arc::clone(&flight.scope);

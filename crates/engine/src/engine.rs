@@ -9,8 +9,8 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
     CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker,
-    Label, Labels, Observer, Permissions, Raised, Recovered, RunId, RunSpec, RunUsage, Sealer, StoreError, SystemClock,
-    Tier, ToolError, ToolSpec, Watch,
+    Label, Labels, Observer, Permissions, Raised, Recovered, RunId, RunSpec, RunUsage, Sealer,
+    StoreError, SystemClock, Tier, ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;

@@ -318,10 +318,10 @@ impl InFlight {
                 duration: self.run_time,
             };
             fill(&mut event);
-            let mask = |words: String| self.engine().secrets.mask(words);
-            event.tool = mask(event.tool);
-            event.error = event.error.map(mask);
-            event.result = event.result.map(mask);
+            let secrets = &self.engine().secrets;
+            event.tool = secrets.mask(event.tool);
+            event.error = event.error.map(|words| secrets.mask(words));
+            event.result = event.result.map(|words| secrets.mask(words));
             event
         });
     }
@@ -437,7 +437,10 @@ impl InFlight {
             effect: assessed.map(|a| a.effect),
             reach: assessed.map(|a| a.reach),
             approved_by: self.approved_by.clone(),
-            ruling: self.ruling.clone().map(|ruling| without_secrets(&self.engine().secrets, ruling)),
+            ruling: self
+                .ruling
+                .clone()
+                .map(|ruling| without_secrets(&self.engine().secrets, ruling)),
             labels: self.labels.as_deref().cloned().unwrap_or_default(),
             stages: std::mem::take(&mut self.trace),
         }

@@ -109,6 +109,15 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Views that are kept before the cache starts again.
 const CACHED_VIEWS: usize = 256;
 
+/// Configured values that are masked everywhere: all but those of a key that the tool declares as no secret.
+fn secrets_of<'a>(
+    spec: &'a ToolSpec,
+    config: &'a HashMap<String, String>,
+) -> impl Iterator<Item = &'a str> {
+    let is_open = |name: &str| spec.config.iter().any(|key| key.key == name && !key.secret);
+    config.iter().filter(move |(name, _)| !is_open(name)).map(|(_, value)| value.as_str())
+}
+
 impl Registry {
     pub(crate) fn new(settings: Arc<EngineSettings>, secrets: Secrets) -> Self {
         let state = State {
@@ -241,8 +250,7 @@ impl Registry {
             .transpose()
             .map_err(|error| format!("output schema: {error}"))?;
         let own = self.settings.of_tool(names(&spec));
-        let secret = spec.config.iter().filter(|key| key.secret);
-        self.secrets.learn(secret.filter_map(|key| own.config.get(&key.key)).map(String::as_str));
+        self.secrets.learn(secrets_of(&spec, &own.config));
         let missing_config = spec
             .config
             .iter()

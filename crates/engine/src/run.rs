@@ -16,7 +16,7 @@ pub(crate) struct Run {
     pub(crate) budget: Arc<Budget>,
     pub(crate) cancel: CancellationToken,
     pub(crate) repeats: Mutex<RepeatGuard>,
-    parent: Option<Arc<Run>>,
+    parent: Option<Arc<Self>>,
     labels: Mutex<Arc<Labels>>,
 }
 

@@ -40,7 +40,9 @@ fn words(atoms: &[Atom], depth: usize) -> Result<Vec<Vec<Atom>>, TooMany> {
             match sequence(body)? {
                 Some(middles) => middles,
                 // Bash may take the next closing brace for the pair of this one.
-                None if closing(inside.get(length.saturating_add(1)..).unwrap_or_default()).is_some() => {
+                None if closing(inside.get(length.saturating_add(1)..).unwrap_or_default())
+                    .is_some() =>
+                {
                     return Err(TooMany);
                 }
                 None => continue,

@@ -87,7 +87,9 @@ fn model_lines(message: &ModelMessage, limits: Limits) -> Vec<String> {
     }
     for (call, answer) in message.turn.calls.iter().zip(message.answers()) {
         let arguments = match &call.args {
-            RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => middle(text, limits.arguments).into(),
+            RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => {
+                middle(text, limits.arguments).into()
+            }
             RawArgs::Value(value) => middle(&value.to_string(), limits.arguments).into_owned(),
         };
         let result = result_text(answer.as_ref(), limits);

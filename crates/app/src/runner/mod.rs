@@ -300,7 +300,14 @@ impl Runner {
         let conversation = Conversation {
             id: start.conversation,
             owner: start.context.owner.clone(),
-            title: known.as_ref().map_or_else(|| title(&self.toolcrib.engine().sealing().secrets.mask(start.message.text.clone())), |c| c.title.clone()),
+            title: known.as_ref().map_or_else(
+                || {
+                    title(
+                        &self.toolcrib.engine().sealing().secrets.mask(start.message.text.clone()),
+                    )
+                },
+                |c| c.title.clone(),
+            ),
             agent: start.agent.name.clone(),
             workspace: start.context.workspace.clone(),
             created_at: known.as_ref().map_or(now, |c| c.created_at),

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_core::{
-    CallCtx, CallFilter, CallRow, Outcome, Reach, Tier, Tool, ToolError, ToolOutput, ToolSpec, Trust,
-    defaults, near,
+    CallCtx, CallFilter, CallRow, Outcome, Reach, Tier, Tool, ToolError, ToolOutput, ToolSpec,
+    Trust, defaults, near,
 };
 
 use super::{aliases, base_spec, examples};

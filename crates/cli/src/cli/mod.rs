@@ -6,8 +6,8 @@ mod audit;
 mod config;
 mod grant;
 mod past;
-mod secret;
 mod rules;
+mod secret;
 mod switch;
 mod why;
 

@@ -73,7 +73,7 @@ impl Places {
         let managed =
             [PathBuf::from(MANAGED)].into_iter().chain(env.path("TOOLCRIB_MANAGED_CONFIG"));
         let user = env.path("TOOLCRIB_CONFIG").or_else(|| default_path(env));
-        let project = workspace.map(|workspace| project_file(workspace));
+        let project = workspace.map(project_file);
         // A workspace may be the folder that the person's own file is in.
         let same = |path: &PathBuf| {
             let own = user.as_ref().and_then(|own| own.canonicalize().ok());

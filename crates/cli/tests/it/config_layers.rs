@@ -296,9 +296,9 @@ fn broken_files_stop_everything_with_their_line() {
         for is_project in [false, true] {
             let env = TestEnv::new();
             if is_project {
-                project(&env, text)
+                project(&env, text);
             } else {
-                own(&env, text)
+                own(&env, text);
             }
             let ended =
                 env.run(&["tool", "call", "read_file", "--args", "{\"path\": \"notes.md\"}"]);

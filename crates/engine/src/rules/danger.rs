@@ -61,7 +61,7 @@ fn bare(word: &str) -> &str {
 
 /// An option, a setting, a number or a duration: nothing that names what is run.
 fn is_option(word: &str) -> bool {
-    let digits = word.trim_end_matches(|c: char| matches!(c, 's' | 'm' | 'h' | 'd' | '*'));
+    let digits = word.trim_end_matches(['s', 'm', 'h', 'd', '*']);
     word.starts_with('-')
         || word.contains('=')
         || digits.is_empty()

@@ -88,7 +88,7 @@ impl Forms {
             }
         }
         for before in 0..3_usize {
-            let shifted = [&[0_u8; 2].get(..before).unwrap_or_default(), bytes].concat();
+            let shifted = [[0_u8; 2].get(..before).unwrap_or_default(), bytes].concat();
             let (from, to) = ((before * 8).div_ceil(6), shifted.len() * 8 / 6);
             for encoded in [STANDARD.encode(&shifted), URL_SAFE.encode(&shifted)] {
                 self.in_address(encoded.get(from..to).unwrap_or_default());

@@ -233,7 +233,7 @@ async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop>
     match keep_question(flight, request, true).await {
         Ok(()) => Ok(()),
         Err(error) => fail(
-            ErrorType::ApprovalDenied,
+            ErrorType::StoreFailed,
             format!(
                 "{} needs approval, but the question could not be stored ({error}); it was not run.",
                 request.operation
@@ -284,7 +284,7 @@ async fn decided_now(
         Err(DecideError::Expired) => DecisionRecord::expiry(now),
         Err(error) => {
             return fail(
-                ErrorType::ApprovalDenied,
+                ErrorType::StoreFailed,
                 format!("The decision could not be stored ({error}); the call was not run."),
             );
         }

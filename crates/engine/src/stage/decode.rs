@@ -44,7 +44,8 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
 }
 
 /// What is sealed twice was not sealed by us.
-const NOT_ARGUMENTS: &str = "What was kept of this call holds no arguments, so it was not run. Call it again.";
+const NOT_ARGUMENTS: &str =
+    "What was kept of this call holds no arguments, so it was not run. Call it again.";
 
 fn not_opened(error: &SealError) -> String {
     format!(

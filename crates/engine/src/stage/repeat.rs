@@ -103,7 +103,9 @@ pub(crate) fn ended(flight: &InFlight, failure: Option<&(ErrorType, String)>) {
 /// A hash of arguments as they arrived, for calls whose arguments could not be read.
 fn raw_hash(raw: &RawArgs) -> u64 {
     match raw {
-        RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => hasher().hash_one(text),
+        RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => {
+            hasher().hash_one(text)
+        }
         RawArgs::Value(value) => value_hash(value),
     }
 }

@@ -219,7 +219,9 @@ impl<'a> Shaping<'a> {
         let text = self.mask(text);
         let words = match self.sanitise(&text, &media_type) {
             // What was decoded on the way, such as HTML, may hold a secret that could not be seen before.
-            Cow::Owned(shown) => Words { shown: self.mask(shown), original: Some(text), media_type },
+            Cow::Owned(shown) => {
+                Words { shown: self.mask(shown), original: Some(text), media_type }
+            }
             Cow::Borrowed(same) if same.len() == text.len() => {
                 Words { shown: text, original: None, media_type }
             }

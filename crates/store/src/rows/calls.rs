@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 use toolcrib_core::{
     Acceptance, AcceptedBatch, AuditEvent, BatchId, BoxFuture, CallEnd, CallFacts, CallId, CallRow,
-    CallStore, CutOff, Effect, Intent, Recovered, RunId, Settlement, StoreError, StoredCall, WorkerState,
+    CallStore, CutOff, Effect, Intent, Recovered, RunId, Settlement, StoreError, StoredCall,
+    WorkerState,
 };
 
 use super::call_row::{call_row, columns, word_or_none};

@@ -124,7 +124,7 @@ impl Keys {
     pub(super) fn text(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(format!("{HEADER}\n"));
         for key in std::iter::once(&self.current).chain(&self.previous) {
-            text.push_str(&Zeroizing::new(STANDARD.encode(&*key.bytes)));
+            text.push_str(&Zeroizing::new(STANDARD.encode(*key.bytes)));
             text.push('\n');
         }
         text

@@ -89,7 +89,7 @@ fn files_that_are_not_ours_are_refused_and_left_untouched() {
             drop(SqliteStore::open(path).unwrap());
             plain("PRAGMA user_version = 1000")(path);
         },
-        "has version 1000, this Toolcrib knows versions up to 3: use a newer Toolcrib",
+        "has version 1000, this Toolcrib knows versions up to 4: use a newer Toolcrib",
     );
 }
 

@@ -94,7 +94,7 @@ impl Scene {
 
     /// Calls a tool, in one form of output and then the other.
     fn call(&mut self, tool: &str, args: &Value, more: &[&str]) -> String {
-        let form = if self.printed % 2 == 0 { &["--json"][..] } else { &[] };
+        let form = if self.printed.is_multiple_of(2) { &["--json"][..] } else { &[] };
         let fixed = ["tool", "call", tool, "--explain", "--args", "-"];
         self.run(&[&fixed, more, form].concat(), &args.to_string())
     }

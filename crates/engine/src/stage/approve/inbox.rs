@@ -99,5 +99,5 @@ fn not_kept(flight: &InFlight, error: &StoreError) -> Step {
         "The {} action needs approval, but the question could not be stored ({error}); it was not run. Do not retry it now.",
         flight.operation()
     );
-    fail(ErrorType::ApprovalDenied, text)
+    fail(ErrorType::StoreFailed, text)
 }
