@@ -53,7 +53,7 @@ mod tests {
         }
         let of = |from, to| at_home("Read(/a)", Path::new(from), Some(Path::new(to)));
         assert_eq!(of("/ws/.claude/settings.json", "/ws/.toolcrib/rules.toml"), "Read(/a)");
-        assert_eq!(of("/ws/.claude/settings.json", "/home/rules.toml"), "Read(//ws/a)");
-        assert_eq!(of("/settings.json", "/home/rules.toml"), "Read(//a)");
+        assert_eq!(of("/ws/.claude/settings.json", "/srv/rules.toml"), "Read(//ws/a)");
+        assert_eq!(of("/settings.json", "/srv/rules.toml"), "Read(//a)");
     }
 }

@@ -29,10 +29,11 @@ pub(super) fn judge<'a>(
     every: Found,
 ) -> Judgement {
     let mut commands = Commands::new(&index.commands, rules);
+    let place = Place { workspace, moves: line.segments.iter().any(moves) };
     let parts: Vec<Part> = line
         .segments
         .iter()
-        .map(|segment| part(index, &mut commands, segment, workspace, every))
+        .map(|segment| part(index, &mut commands, segment, &place, every))
         .collect();
     let mut judgement = whole(rules, &parts, line, every);
     if index.hosts.iter().any(|rule| rules.get(*rule).is_some())
@@ -70,14 +71,14 @@ fn part(
     index: &Index,
     commands: &mut Commands<'_, '_>,
     segment: &Segment,
-    workspace: &Workspace,
+    place: &Place<'_>,
     every: Found,
 ) -> Part {
     let mut found = match &segment.kind {
         Kind::Command => commands.strictly(&segment.readings),
         Kind::Assignment => Found::default(),
         Kind::Redirection { writes, target } => {
-            redirection(index, commands.rules, *writes, target, workspace)
+            redirection(index, commands.rules, *writes, target, place)
         }
     };
     commands.rules.join(&mut found, Found { allow: None, ..every });
@@ -119,16 +120,19 @@ fn redirection(
     rules: &mut Rules<'_>,
     writes: bool,
     target: &Word,
-    workspace: &Workspace,
+    place: &Place<'_>,
 ) -> Found {
+    let workspace = place.workspace;
     let numbers = if writes { &index.edits } else { &index.reads };
     let mut found = Found::default();
     if numbers.is_empty() {
         return found;
     }
     let subject = match target {
-        Word::Known(path) => Some(workspace.subject(path, Extent::default())),
-        Word::Unknown(_) => None,
+        Word::Known(path) if !place.moves || path.starts_with(['/', '~']) => {
+            Some(workspace.subject(path, Extent::default()))
+        }
+        _ => None,
     };
     let parts = subject.as_ref().and_then(|subject| subject.first_parts(workspace));
     for number in numbers.about(parts.as_deref()) {
@@ -142,6 +146,38 @@ fn redirection(
         rules.take(&mut found, number, fit);
     }
     found
+}
+
+/// Where a line runs.
+struct Place<'a> {
+    workspace: &'a Workspace,
+    /// Whether it goes elsewhere on its way: then nobody can say which file a relative path is.
+    moves: bool,
+}
+
+/// Whether a part may change the folder that other parts, or what it runs itself, are in.
+fn moves(segment: &Segment) -> bool {
+    segment.readings.iter().any(|reading| match reading.program() {
+        Word::Unknown(_) => false,
+        Word::Known(program) => {
+            MOVERS.contains(&program.as_str())
+                || (MOVE_FOR_OTHERS.contains(&program.as_str())
+                    && reading.args().iter().any(says_where))
+        }
+    })
+}
+
+/// Commands of a shell after which it is elsewhere, or may be.
+const MOVERS: [&str; 6] = ["cd", "chdir", "pushd", "popd", "source", "."];
+/// Programs that run others elsewhere when an option says so.
+const MOVE_FOR_OTHERS: [&str; 8] =
+    ["env", "sudo", "doas", "find", "chroot", "ssh", "systemd-run", "start-stop-daemon"];
+
+fn says_where(argument: &Word) -> bool {
+    match argument {
+        Word::Known(text) => text.starts_with('-'),
+        Word::Unknown(_) => true,
+    }
 }
 
 /// Why nobody can know what a part would run.

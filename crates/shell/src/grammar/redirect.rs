@@ -75,7 +75,12 @@ impl Grammar<'_, '_> {
             _ => {}
         }
         let word = self.word()?;
-        let target = word.value(self.src);
+        let mut target = word.value(self.src);
+        if is_somebodys_home(word.written(self.src)) {
+            let written = word.written(self.src).to_owned();
+            blocks.push(Block::Expansion(written.clone()));
+            target.word = Word::Unknown(written);
+        }
         if matches!(operator, "<&" | ">&") {
             match target.text() {
                 Some(text) if is_copy(text) => return Ok(()),
@@ -105,6 +110,10 @@ impl Grammar<'_, '_> {
         if word.expands() {
             own.push(Block::Expansion(word.written(self.src).to_owned()));
         }
+        if operator == "<>" {
+            let target = target.word.clone();
+            self.add(from, word.end, What::Redirection { writes: false, target }, Vec::new());
+        }
         self.add(from, word.end, What::Redirection { writes, target: target.word }, own);
         Ok(())
     }
@@ -123,6 +132,11 @@ impl Grammar<'_, '_> {
         self.pending.push(Pending { delimiter, strip, quoted });
         Ok(())
     }
+}
+
+/// `~ann`, `~+`, `~-`: which folder that is, only the shell knows.
+fn is_somebodys_home(written: &str) -> bool {
+    written.strip_prefix('~').is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
 }
 
 /// `1`, `-`, `3-`

@@ -32,7 +32,10 @@ impl Grammar<'_, '_> {
                 words.push(known("]]"));
                 break;
             }
-            let operator = ["&&", "||", "(", ")", "<", ">"].into_iter().find(|op| self.take(op));
+            // `<(` begins a substitution here too, not a comparison.
+            let is_process = self.is_next("<(") || self.is_next(">(");
+            let mut operators = ["&&", "||", "(", ")", "<", ">"].into_iter();
+            let operator = operators.find(|op| !is_process && self.take(op));
             if let Some(operator) = operator {
                 words.push(known(operator));
                 continue;

@@ -1,3 +1,5 @@
+//! What lint finds, and what it lets pass.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Path patterns against paths.
+
 use super::*;
 
 fn fit(pattern: &str, path: &str) -> (Fit, bool) {
