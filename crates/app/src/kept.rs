@@ -17,8 +17,8 @@ use toolcrib_engine::Sealing;
 
 /// Stands for a value that is no text: `{"$sealed": "…"}`.
 const VALUE: &str = "$sealed";
-/// Member of a run's state that holds what it waits for.
-const PENDING: &str = "pending";
+/// Where a run's state holds what it waits for (`machine::Phase::Person`). Members of this name elsewhere are anybody's.
+const PENDING: &str = "/state/phase/pending";
 
 /// Conversations and runs, with secrets sealed.
 pub(crate) struct SealedRuns {
@@ -48,14 +48,7 @@ fn seal(sealing: &Sealing, value: Value) -> Result<Value, SealError> {
             items.into_iter().map(|item| seal(sealing, item)).collect::<Result<_, _>>()
         }
         Value::Object(map) if !map.keys().any(|key| is_odd(sealing, key)) => {
-            let member = |(key, inner): (String, Value)| {
-                let kept = if key == PENDING {
-                    sealing.secrets.mask_data(&inner)
-                } else {
-                    seal(sealing, inner)?
-                };
-                Ok((key, kept))
-            };
+            let member = |(key, inner): (String, Value)| Ok((key, seal(sealing, inner)?));
             map.into_iter().map(member).collect::<Result<Map<_, _>, _>>().map(Value::Object)
         }
         other => {
@@ -63,6 +56,14 @@ fn seal(sealing: &Sealing, value: Value) -> Result<Value, SealError> {
             Ok(json!({ VALUE: sealing.seal_whole(&text)? }))
         }
     }
+}
+
+/// The state of a run: what it waits for is masked, everything else is sealed, for the run goes on with it.
+fn seal_state(sealing: &Sealing, mut state: Value) -> Result<Value, SealError> {
+    if let Some(pending) = state.pointer_mut(PENDING) {
+        *pending = sealing.secrets.mask_data(pending);
+    }
+    seal(sealing, state)
 }
 
 fn is_odd(sealing: &Sealing, key: &str) -> bool {
@@ -115,7 +116,8 @@ impl SealedRuns {
     fn run_of(&self, run: StoredRun) -> Result<StoredRun, StoreError> {
         let topic = self.sealing.secrets.mask(run.context.topic.clone());
         let context = Context { topic, ..run.context };
-        Ok(StoredRun { state: seal(&self.sealing, run.state).map_err(failed)?, context, ..run })
+        let state = seal_state(&self.sealing, run.state).map_err(failed)?;
+        Ok(StoredRun { state, context, ..run })
     }
 
     fn opened(&self, run: StoredRun) -> Result<StoredRun, StoreError> {
@@ -294,9 +296,30 @@ mod tests {
         check(json!({"s3cr3t-value": {"a": 1}, "n": 1_234_567_890, "plain": true}));
         check(json!({"$sealed": "x", "a": "toolcrib-sealed-1.x"}));
         check(json!(["plain", null, 1.5]));
-        let state = json!({"pending": [{"question": "is it s3cr3t-value?"}]});
-        let kept = seal(&sealing, state).unwrap();
-        assert_eq!(kept, json!({"pending": [{"question": "is it ***?"}]}));
         assert!(open(&sealing, json!("toolcrib-sealed-1.x")).is_err());
+    }
+
+    #[test]
+    fn only_what_a_run_waits_for_is_masked_and_arguments_of_that_name_are_sealed() {
+        let sealing = Sealing::default();
+        sealing.secrets.learn(["s3cr3t-value"]);
+        let args = json!({"pending": ["s3cr3t-value"], "phase": {"pending": "s3cr3t-value"}});
+        let kept = seal(&sealing, args.clone()).unwrap();
+        assert!(!kept.to_string().contains("***"), "{kept}");
+        assert_eq!(open(&sealing, kept).unwrap(), args);
+
+        let state = |question: &str| {
+            json!({
+                "state": {
+                    "phase": {"phase": "person", "pending": [{"question": question}]},
+                    "queued": [args],
+                },
+                "setup": args,
+            })
+        };
+        let kept = seal_state(&sealing, state("is it s3cr3t-value?")).unwrap();
+        assert!(!sealing.secrets.is_in(&kept.to_string()), "{kept}");
+        assert_eq!(kept.pointer(PENDING), Some(&json!([{"question": "is it ***?"}])));
+        assert_eq!(open(&sealing, kept).unwrap(), state("is it ***?"));
     }
 }

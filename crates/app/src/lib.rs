@@ -11,6 +11,7 @@ mod exec;
 pub mod hooks;
 mod kept;
 mod keyed;
+mod locked_file;
 mod permissions;
 mod records;
 pub mod rule_files;
@@ -23,6 +24,7 @@ mod toolcrib;
 mod vault;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
+pub use locked_file::LockedFile;
 pub use permissions::{PermissionChoice, PermissionChoices, PermissionTable, permission_named};
 pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS, Stores, StoresError};

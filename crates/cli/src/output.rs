@@ -68,7 +68,7 @@ impl From<SubmitError> for Failure {
     fn from(error: SubmitError) -> Self {
         let code = match &error {
             // HTTP 409 and 400: asked for in a way that cannot be answered.
-            SubmitError::KeyReused(_) | SubmitError::BadKey => 2,
+            SubmitError::KeyReused(_) | SubmitError::BadKey | SubmitError::SecretKey => 2,
             SubmitError::AtWork(_) | SubmitError::Store(_) => 1,
         };
         Self { code, message: error.to_string() }

@@ -9,6 +9,7 @@ use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::core::near::slips;
+use toolcrib_app::rules::class_names;
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{Builder, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib};
@@ -192,6 +193,7 @@ async fn of_calls(
     let toolcrib = builder.build().await?;
     output::hide(&toolcrib.engine().sealing().secrets);
     check_tools(&toolcrib, &config)?;
+    say_slips_of_hooks(&toolcrib, &config);
     Ok(toolcrib)
 }
 
@@ -287,6 +289,56 @@ impl fmt::Display for UnknownTool<'_> {
             None => write!(f, "{place}: there is no tool {name} here"),
         }
     }
+}
+
+/// Names of tools in matchers of hooks that nobody here has: such a hook would never run, without a word.
+pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<UnknownMatcher> {
+    let hooks = config.command_hooks(&Env::of_process());
+    let is_unknown = |name: &str| toolcrib.spec(name).is_none();
+    let mut unknown: Vec<UnknownMatcher> = Vec::new();
+    for hook in &hooks {
+        unknown.extend(hook.matcher.names().filter(|name| is_unknown(name)).map(|name| {
+            let (name, place) = (name.to_owned(), hook.origin.clone());
+            UnknownMatcher { name, near: None, place }
+        }));
+    }
+    if unknown.is_empty() {
+        return unknown;
+    }
+    let mut known = rules::tool_names(toolcrib);
+    known.extend(class_names().map(str::to_owned));
+    let known = || known.iter().map(String::as_str);
+    for UnknownMatcher { name, near, .. } in &mut unknown {
+        let cased = known().find(|known| known.eq_ignore_ascii_case(name));
+        *near = cased.or_else(|| slips(name, known()).first().copied()).map(str::to_owned);
+    }
+    unknown
+}
+
+/// A name in the matcher of a hook that no tool here has.
+pub(crate) struct UnknownMatcher {
+    name: String,
+    /// The one that was probably meant.
+    near: Option<String>,
+    place: String,
+}
+
+impl fmt::Display for UnknownMatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, near, place } = self;
+        write!(f, "{place}: the matcher names {name}, and there is no tool or class of that name")?;
+        match near {
+            Some(near) => write!(f, ", did you mean {near}?"),
+            None => write!(f, " here"),
+        }
+    }
+}
+
+/// Says which hooks will probably never run for a slip of the pen. A name like no other may be that of a tool of another workspace.
+pub(crate) fn say_slips_of_hooks(toolcrib: &Toolcrib, config: &Config) {
+    let unknown = unknown_matchers(toolcrib, config);
+    let slips = unknown.iter().filter(|matcher| matcher.near.is_some());
+    slips.for_each(|matcher| output::remark_once(&matcher.to_string()));
 }
 
 /// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the tool that was meant would be open.

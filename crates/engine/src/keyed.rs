@@ -59,6 +59,11 @@ pub enum SubmitError {
     /// The key is empty or too long.
     #[error("an idempotency key has 1 to {KEY_CHARS} characters")]
     BadKey,
+    /// A known secret is in the key, which is stored and shown as it is.
+    #[error(
+        "the idempotency key holds a known secret, and keys are stored and shown as they are; use a key without it"
+    )]
+    SecretKey,
     /// The key was used for something else (HTTP 409).
     #[error(
         "the idempotency key \"{0}\" was used before for other calls; use a new key for new calls"
@@ -122,7 +127,7 @@ async fn accept(
     batch: Batch,
     key: Option<&str>,
 ) -> Result<Accepted, SubmitError> {
-    let key = key.map(|key| keyed(&batch, key)).transpose()?;
+    let key = key.map(|key| keyed(engine, &batch, key)).transpose()?;
     let name = key.as_ref().map(|key| key.key.clone()).unwrap_or_default();
     let epoch = engine.claim().await.map_err(SubmitError::Store)?;
     let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
@@ -161,10 +166,13 @@ async fn is_done(engine: &Inner, batch: &AcceptedBatch) -> Result<bool, StoreErr
     Ok(true)
 }
 
-fn keyed(batch: &Batch, key: &str) -> Result<IdempotencyKey, SubmitError> {
+fn keyed(engine: &Inner, batch: &Batch, key: &str) -> Result<IdempotencyKey, SubmitError> {
     let chars = key.chars().count();
     if key.trim().is_empty() || chars > KEY_CHARS {
         return Err(SubmitError::BadKey);
+    }
+    if engine.sealing().secrets.is_in(key) {
+        return Err(SubmitError::SecretKey);
     }
     Ok(IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(batch) })
 }

@@ -13,6 +13,9 @@ use super::{CommandHook, Surroundings, context, program};
 /// The exit code that denies.
 const DENIES: i32 = 2;
 
+/// What the author of a guard reads that printed something else.
+const MAY_PRINT: &str = "its answer is no object with `decision`, `reason` and `rewrite`; a guard may print nothing, or one JSON object; write remarks to standard error";
+
 pub(super) struct CommandGuard {
     hook: CommandHook,
     label: String,
@@ -57,23 +60,28 @@ impl CommandGuard {
     }
 }
 
-/// What is printed by a guard that lets the call go on: nothing, words for nobody, or an object that says more.
+/// What a guard that exits with 0 says by what it prints: nothing, or one object. Everything else may be a "no" that we do not understand.
 fn verdict(said: &str, is_cut: bool) -> Result<GuardVerdict, String> {
-    let said = said.trim();
-    if !said.starts_with('{') {
-        return Ok(GuardVerdict::Continue);
-    }
     if is_cut {
         return Err("its answer is longer than 1 MB".to_owned());
     }
-    let answer: Answer = serde_json::from_str(said).map_err(|_| {
-        "its answer is no object with `decision`, `reason` and `rewrite`".to_owned()
-    })?;
-    match (answer.decision, answer.rewrite) {
+    let said = said.trim();
+    let said = said.strip_prefix('\u{feff}').unwrap_or(said).trim();
+    if said.is_empty() {
+        return Ok(GuardVerdict::Continue);
+    }
+    // A list of three values would be read as the object.
+    let answer = said.starts_with('{').then(|| serde_json::from_str(said).ok()).flatten();
+    let Some(Answer { decision, reason, rewrite }) = answer else {
+        return Err(MAY_PRINT.to_owned());
+    };
+    match (decision, rewrite) {
         (Some(Decision::Deny), _) => {
-            Ok(GuardVerdict::Deny(answer.reason.unwrap_or_else(|| "it gives no reason".to_owned())))
+            Ok(GuardVerdict::Deny(reason.unwrap_or_else(|| "it gives no reason".to_owned())))
         }
         (_, Some(args)) => Ok(GuardVerdict::Rewrite(Value::Object(args))),
+        // A reason for nothing: the decision was forgotten.
+        (None, None) if reason.is_some() => Err(MAY_PRINT.to_owned()),
         (_, None) => Ok(GuardVerdict::Continue),
     }
 }

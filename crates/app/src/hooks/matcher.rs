@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use toolcrib_core::pattern::glob;
+use toolcrib_engine::rules::{canonical, operations_of};
 
-/// Names of tools with `*` for any text, several of them with `|` between: `execute_shell_command|write_*`.
+/// Names of tools with `*` for any text, or of the classes that rules have, several of them with `|` between: `Bash|write_*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matcher(Vec<String>);
 
@@ -20,7 +21,19 @@ impl Matcher {
     /// Whether it is about a tool of this name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        self.0.iter().any(|pattern| glob(pattern, name))
+        let operation = canonical(name);
+        self.0.iter().any(|word| {
+            let is_of_class = || operations_of(word).is_some_and(|all| all.contains(&operation));
+            glob(word, name) || canonical(word) == operation || is_of_class()
+        })
+    }
+
+    /// Its words that may mean nothing: those without `*` that are no class, and no other name that rules know for an operation. Whether
+    /// there is a tool of that name is for the caller to say.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.words().filter(|word| {
+            !word.contains('*') && operations_of(word).is_none() && canonical(word) == *word
+        })
     }
 
     /// Its words, such as `write_*`.
@@ -58,5 +71,36 @@ impl FromStr for Matcher {
 impl fmt::Display for Matcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("|"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_of_rules_means_its_tools() {
+        let check = |matcher: &str, name: &str, is_about: bool| {
+            let matcher: Matcher = matcher.parse().unwrap();
+            assert_eq!(matcher.matches(name), is_about, "{matcher} {name}");
+        };
+        for shell in ["shell", "bash", "execute_shell_command"] {
+            check("Bash", shell, true);
+            check("bash", shell, true);
+        }
+        check("Write|Edit", "write_file", true);
+        check("Write|Edit", "edit_file", true);
+        check("Write|Edit", "read_file", false);
+        check("Read", "read_file", true);
+        check("Read", "code_search", true);
+        check("WebFetch", "web_fetch", true);
+        check("Bash", "read_file", false);
+        check("bashful", "shell", false);
+    }
+
+    #[test]
+    fn only_plain_names_may_mean_nothing() {
+        let matcher: Matcher = "Bash|bash|write_*|read_file|raed_file".parse().unwrap();
+        assert_eq!(matcher.names().collect::<Vec<_>>(), ["read_file", "raed_file"]);
     }
 }

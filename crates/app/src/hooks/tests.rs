@@ -65,7 +65,13 @@ async fn guarded(script_text: &str) -> (String, Option<ErrorType>) {
 
 #[tokio::test]
 async fn a_guard_that_exits_with_0_lets_a_call_go_on() {
-    for text in ["exit 0", "echo fine", "echo '{}'", "echo '{\"decision\": \"allow\"}'"] {
+    for text in [
+        "exit 0",
+        "echo; echo remark >&2",
+        "echo '{}'",
+        "echo '{\"decision\": \"allow\"}'",
+        "printf '\\357\\273\\277{\"decision\": \"allow\"}'",
+    ] {
         let (words, error) = guarded(text).await;
         assert!(error.is_none() && words.contains("one"), "{text}: {words}");
     }
@@ -89,6 +95,29 @@ async fn everything_else_denies_and_names_the_hook_and_its_words() {
         assert!(words.contains("guard check (config.toml:7)"), "{text}: {words}");
         assert!(words.contains(reason), "{text}: {words}");
     }
+}
+
+#[tokio::test]
+async fn output_of_a_guard_that_is_no_object_denies() {
+    let cases = [
+        "echo fine",
+        "echo 'checking policy'; echo '{\"decision\": \"deny\"}'",
+        "echo '{\"decision\": \"allow\"}'; echo done",
+        "echo '[{\"decision\": \"deny\"}]'",
+        "echo '[\"allow\", null, null]'",
+        "echo '\"deny\"'",
+        "echo null",
+        "echo '{\"reason\": \"it holds a key\"}'",
+    ];
+    for text in cases {
+        let (words, error) = guarded(text).await;
+        assert_eq!(error, Some(ErrorType::PolicyDenied), "{text}: {words}");
+        assert!(words.contains("print nothing, or one JSON object"), "{text}: {words}");
+    }
+    let marked = "printf '\\357\\273\\277{\"decision\": \"deny\", \"reason\": \"no way\"}'";
+    let (words, error) = guarded(marked).await;
+    assert_eq!(error, Some(ErrorType::PolicyDenied));
+    assert!(words.contains("no way"), "a byte order mark is no text: {words}");
 }
 
 #[tokio::test]

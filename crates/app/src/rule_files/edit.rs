@@ -1,9 +1,8 @@
 //! Changes files of rules, and leaves alone what is not changed: comments and order stay.
 #![deny(clippy::indexing_slicing)]
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -14,6 +13,7 @@ use super::anchor;
 use super::error::RulesError;
 use super::place::Place;
 use super::read::{identity, parse};
+use crate::LockedFile;
 
 /// A file before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,15 +130,11 @@ pub fn store(
 ) -> Result<Change, RulesError> {
     let unwritable = |error| RulesError::Unwritable { path: place.path.clone(), error };
     let path = real(place).map_err(unwritable)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unwritable)?;
-    // Held until the end of this function.
-    let lock = File::open(folder).map_err(unwritable)?;
-    lock.lock().map_err(unwritable)?;
+    let file = LockedFile::wait(path).map_err(unwritable)?;
     let before = place.text()?;
     let after = change(&before)?;
     if before != after {
-        replace(&path, &after).map_err(unwritable)?;
+        file.replace(&after).map_err(unwritable)?;
     }
     Ok(Change { path: place.path.clone(), before, after })
 }
@@ -157,26 +153,6 @@ fn real(place: &Place) -> io::Result<PathBuf> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(place.path.clone()),
         Err(error) => Err(error),
     }
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let staged = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    // What a process of the same number left behind.
-    let _ = fs::remove_file(&staged);
-    let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&staged)?;
-        file.write_all(text.as_bytes())?;
-        if let Ok(meta) = fs::metadata(path) {
-            file.set_permissions(meta.permissions())?;
-        }
-        file.sync_all()?;
-        fs::rename(&staged, path)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&staged);
-    }
-    written
 }
 
 /// A rule that means the same in a file anywhere.

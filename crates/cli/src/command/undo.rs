@@ -13,22 +13,22 @@ use crate::world;
 pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
     let world = World { root: command.root.clone(), ..World::default() };
     let toolcrib = world::block_on(world::build(&world))?;
+    // Names of files may hold a secret too.
+    let secrets = toolcrib.engine().sealing().secrets.clone();
     let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
     if command.list {
         let changes = toolcrib.changes().map_err(|error| failed(&error))?;
         if json {
-            output::document(&json!(changes), true)?;
+            output::document(&secrets.mask_data(&json!(changes)), true)?;
             return Ok(0);
         }
         for (place, change) in (1..).zip(&changes) {
             let note =
                 change.not_undoable.as_ref().map(|why| format!(" (cannot be undone: {why})"));
             let age = age(change.at_ms);
-            output::data(&format!(
-                "{place:>3}  {age:>7} ago  {}{}",
-                change.summary,
-                note.unwrap_or_default()
-            ))?;
+            let note = note.unwrap_or_default();
+            let line = format!("{place:>3}  {age:>7} ago  {}{note}", change.summary);
+            output::data(&secrets.mask(line))?;
         }
         if changes.is_empty() {
             output::remark("there is nothing to undo", false);
@@ -47,12 +47,14 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
             .refused
             .as_ref()
             .map(|(entry, why)| json!({"change": entry.summary, "why": why}));
-        output::document(&json!({"undone": undone, "refused": refused}), true)?;
+        let report = json!({"undone": undone, "refused": refused});
+        output::document(&secrets.mask_data(&report), true)?;
     } else {
         for undone in &report.undone {
             let did = undone.did.join(", ");
             let did = if did.is_empty() { "it had never been made".to_owned() } else { did };
-            output::data(&format!("undone: {} ({did})", undone.entry.summary))?;
+            let line = format!("undone: {} ({did})", undone.entry.summary);
+            output::data(&secrets.mask(line))?;
         }
         if report.undone.is_empty() && report.refused.is_none() {
             output::remark("there is nothing to undo", false);

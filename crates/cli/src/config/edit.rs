@@ -1,28 +1,32 @@
 //! Changes of a file that leave the rest of it alone, comments too: the new text is read as a run would read it, and only then takes the
 //! place of the old one, whole.
 
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+use toolcrib_app::LockedFile;
 
 use crate::config::key_path::Key;
 use crate::config::read;
 use crate::output::Failure;
 
-/// A file that is being changed.
+/// A file that is being changed, and by nobody else meanwhile.
 pub(crate) struct Edit {
     path: PathBuf,
+    file: LockedFile,
     document: DocumentMut,
 }
 
 impl Edit {
-    /// Opens a file; one that is not there is empty.
+    /// Opens a file when nobody else changes it; one that is not there is empty. A link stays a link.
     ///
     /// # Errors
-    /// One that cannot be read, or is no TOML.
+    /// One that cannot be locked or read, or is no TOML.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        // Before it is read: what others write later would be lost.
+        let file = LockedFile::wait(real).map_err(|error| unwritable(path, &error))?;
         let text = match read::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -36,7 +40,7 @@ impl Edit {
         let document = text
             .parse()
             .map_err(|_| Failure::configuration(format!("{} is no TOML", path.display())))?;
-        Ok(Self { path: path.to_owned(), document })
+        Ok(Self { path: path.to_owned(), file, document })
     }
 
     /// Sets a value.
@@ -100,10 +104,12 @@ impl Edit {
     ) -> Result<(), Failure> {
         let text = self.document.to_string();
         check(&self.path, &text)?;
-        replace(&self.path, &text).map_err(|error| {
-            Failure::run(format!("{} cannot be written: {error}", self.path.display()))
-        })
+        self.file.replace(&text).map_err(|error| unwritable(&self.path, &error))
     }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::run(format!("{} cannot be written: {error}", path.display()))
 }
 
 fn remove(table: &mut dyn TableLike, key: &[&str]) -> bool {
@@ -123,35 +129,30 @@ fn remove(table: &mut dyn TableLike, key: &[&str]) -> bool {
     }
 }
 
-/// Writes beside the file and moves it into its place. A link stays a link; a new file is for its owner alone, for it may hold keys.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}", std::process::id()));
-    let written = (|| {
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&beside)?;
-        if let Ok(old) = fs::metadata(&path) {
-            file.set_permissions(old.permissions())?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn changes_at_the_same_time_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/config.toml");
+        std::thread::scope(|scope| {
+            for at in 0..12 {
+                let path = &path;
+                scope.spawn(move || {
+                    let mut edit = Edit::open(path).unwrap();
+                    edit.set(&Key::parse(&format!("tools.t{at}.ask")).unwrap(), &true.into())
+                        .unwrap();
+                    edit.store(|_, _| Ok(())).unwrap();
+                });
+            }
+        });
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches("ask = true").count(), 12, "{text}");
+    }
 
     fn edited(text: &str, change: impl FnOnce(&mut Edit)) -> String {
         let folder = tempfile::tempdir().unwrap();

@@ -96,6 +96,7 @@ pub(crate) async fn open(
     let toolcrib = builder.build().await?;
     output::hide(&toolcrib.engine().sealing().secrets);
     world::check_tools(&toolcrib, &config)?;
+    world::say_slips_of_hooks(&toolcrib, &config);
     let claimed = toolcrib.engine().claim().await;
     setup.worker = Some(claimed.map_err(|error| Failure::configuration(error.to_string()))?);
     let workspace = setup.workspace();

@@ -175,6 +175,33 @@ fn hooks_of_a_workspace_are_there_when_it_is_trusted_and_gone_elsewhere() {
 }
 
 #[test]
+fn a_matcher_may_name_a_class_of_rules_and_one_that_names_nothing_is_a_remark() {
+    let env = TestEnv::new();
+    let guard = |matcher: &str| {
+        let hook = "[[hooks]]\nevent = \"guard\"\ncommand = \"exit 2\"\nmatcher = ";
+        env.own("config.toml", &format!("{hook}\"{matcher}\"\n"));
+    };
+    guard("Bash|Read");
+    assert_eq!(read(&env).1, 5);
+    let ended = env.run(&["config", "check"]).code(0);
+    assert!(!ended.stderr.contains("matcher"), "{ended:?}");
+    guard("read|raed_file|frobnicate_all");
+    assert_eq!(read(&env).1, 0);
+    let place = "config.toml:1: the matcher names";
+    let said = [
+        format!("{place} read, and there is no tool or class of that name, did you mean Read?"),
+        format!(
+            "{place} raed_file, and there is no tool or class of that name, did you mean read_file?"
+        ),
+    ];
+    let said = said.each_ref().map(String::as_str);
+    env.run(&["config", "check"]).code(0).says(&said).says(&["names frobnicate_all"]);
+    let call = ["tool", "call", "read_file", "--args", "-"];
+    let ended = env.feed(&call, "{\"path\": \"notes.md\"}").code(0).says(&said);
+    assert!(!ended.stderr.contains("frobnicate_all"), "it may be of another workspace: {ended:?}");
+}
+
+#[test]
 fn the_hooks_of_all_layers_run_and_those_of_the_machine_stay() {
     let env = TestEnv::new();
     let out = env.outside().join("log").display().to_string();

@@ -55,6 +55,23 @@ fn a_tool_gets_its_secret_and_nobody_else_sees_it() {
 }
 
 #[test]
+fn undo_and_keys_of_calls_show_no_secret() {
+    let env = TestEnv::new();
+    weather(&env);
+    env.feed(&["secret", "set", "weather.API_KEY"], VALUE).code(0);
+    let args = json!({"path": format!("{VALUE}.txt"), "content": "x"});
+    assert_eq!(env.call("write_file", &args, &["--policy", "auto"]).1, 0);
+    for command in [&["undo", "--list"][..], &["undo", "--list", "--json"], &["undo", "--json"]] {
+        let shown = env.run(command).code(0);
+        assert!(shown.stdout.contains("***.txt"), "{shown:?}");
+        assert!(!shown.stdout.contains(VALUE), "{shown:?}");
+    }
+    let key = format!("job-{VALUE}");
+    let call = ["tool", "call", "weather", "--key", key.as_str()];
+    env.run(&call).code(2).says(&["the idempotency key holds a known secret"]);
+}
+
+#[test]
 fn a_secret_is_used_under_the_name_that_the_configuration_says() {
     let env = TestEnv::new();
     weather(&env);

@@ -158,8 +158,20 @@ pub(super) const AGENTS: &[&str] = &["agent", "subagent_type", "name"];
 pub(super) const COMMANDS: &[&str] = &["command", "cmd"];
 
 /// The operation that a name means: itself, unless it is an alias.
-pub(super) fn canonical(name: &str) -> &str {
+#[must_use]
+pub fn canonical(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, operation)| operation)
+}
+
+/// The operations that the name of a class stands for, such as `Bash` or `Edit`; `None` = it is no class.
+#[must_use]
+pub fn operations_of(class: &str) -> Option<&'static [&'static str]> {
+    CLASSES.iter().find(|known| known.name == class).map(|known| known.operations)
+}
+
+/// The names of all classes.
+pub fn class_names() -> impl Iterator<Item = &'static str> {
+    CLASSES.iter().map(|class| class.name)
 }
 
 /// What the calls of an operation do with paths.

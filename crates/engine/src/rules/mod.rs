@@ -24,6 +24,7 @@ mod target;
 mod trie;
 mod written;
 
+pub use class_table::{canonical, class_names, operations_of};
 pub use judgement::{Asked, Judgement, SegmentJudgement};
 pub use lint::{Finding, Severity};
 pub use set::RuleSet;

@@ -199,6 +199,18 @@ async fn the_same_key_for_something_else_is_refused() {
 }
 
 #[tokio::test]
+async fn a_key_that_holds_a_secret_is_refused() {
+    let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
+    let engine = machine.process(&[&gated.tool]).await;
+    engine.sealing().secrets.learn(["s3cr3t-value"]);
+    let key = "job of s3cr3t-value";
+    assert_eq!(engine.invoke_once(work(1), key).await, Err(SubmitError::SecretKey));
+    assert_eq!(engine.submit(work(1), Some(key)).await, Err(SubmitError::SecretKey));
+    assert_eq!(gated.tool.runs(), 0);
+    engine.invoke_once(work(1), "job").await.unwrap();
+}
+
+#[tokio::test]
 async fn keys_are_words_of_bounded_length() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
     let engine = machine.process(&[&gated.tool]).await;

@@ -79,6 +79,28 @@ fn width(name: &str, option: &str, options: &Options) -> Option<usize> {
     Some(1)
 }
 
+/// What input replaces in the command of `xargs`: the last `-I R`, `-i[R]`, `-J R` or `--replace[=R]` of these options.
+pub(super) fn placeholder(options: &[Word]) -> Option<&str> {
+    let mut found = None;
+    let mut words = options.iter().take(MAX_OPTIONS).filter_map(known).peekable();
+    while let Some(text) = words.next() {
+        let replaced = if let Some(long) = text.strip_prefix("--") {
+            let (name, value) = long.split_once('=').unwrap_or((long, "{}"));
+            // Long options may be cut short.
+            (name.len() > 2 && "replace".starts_with(name)).then_some(value)
+        } else {
+            let letters = text.strip_prefix('-').unwrap_or_default();
+            letters.split_once(['I', 'J', 'i']).map(|(before, value)| {
+                let takes_next = !letters.get(before.len()..).is_some_and(|l| l.starts_with('i'));
+                let next = words.peek().copied().filter(|_| takes_next);
+                if value.is_empty() { next.unwrap_or("{}") } else { value }
+            })
+        };
+        found = replaced.filter(|text| !text.is_empty()).or(found);
+    }
+    found
+}
+
 /// `NAME=VALUE`. Programs take any word with the sign for one, whatever stands in front of it.
 fn is_assignment(word: &Word) -> bool {
     let (Word::Known(text) | Word::Unknown(text)) = word;

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::options::{begins, known};
+use super::options::{begins, known, placeholder};
 use super::shells::{self, Given};
 use super::wrappers::{self, Runs};
 use super::{builtins, loose};
@@ -22,6 +22,11 @@ const MAX_PAST: usize = 8;
 /// Global options of git that are followed.
 const MAX_GIT: usize = 64;
 
+/// Lines of a text that `xargs` puts into its command.
+const MAX_LINES: usize = 64;
+/// The word that stands for what `xargs` reads.
+const INPUT: &str = "(standard input)";
+
 /// Words with what was done with them.
 struct List {
     words: Arc<[Word]>,
@@ -29,9 +34,10 @@ struct List {
     seen: Vec<u8>,
     /// Every word from here on has a reading.
     rest: usize,
-    /// The same for texts; for `eval`, `find` and git, what the first one of a list says holds for those after it.
+    /// The same for texts; for `eval`, `source`, `find` and git, what the first one of a list says holds for those after it.
     texts: usize,
     evals: usize,
+    sources: usize,
     finds: usize,
     git: usize,
 }
@@ -48,6 +54,15 @@ struct Job {
     texts: usize,
 }
 
+/// A command of `xargs`.
+#[derive(Clone)]
+struct Completed {
+    words: Arc<[Word]>,
+    /// What a line of the input replaces.
+    place: Option<Arc<str>>,
+    job: Job,
+}
+
 /// Reads the commands of a line.
 pub(super) struct Reader {
     fuel: usize,
@@ -57,8 +72,7 @@ pub(super) struct Reader {
     /// Texts that a shell in the line may get.
     inputs: Vec<String>,
     /// Commands whose arguments standard input completes.
-    completed: Vec<Job>,
-    completed_words: Vec<Arc<[Word]>>,
+    completed: Vec<Completed>,
     lists: Vec<List>,
     jobs: Vec<Job>,
     /// Of the command that is being read.
@@ -86,7 +100,6 @@ impl Reader {
             defined,
             inputs,
             completed: Vec::new(),
-            completed_words: Vec::new(),
             lists: Vec::new(),
             jobs: Vec::new(),
             readings: Vec::new(),
@@ -126,6 +139,7 @@ impl Reader {
             rest: usize::MAX,
             texts: usize::MAX,
             evals: usize::MAX,
+            sources: usize::MAX,
             finds: usize::MAX,
             git: usize::MAX,
         });
@@ -188,7 +202,13 @@ impl Reader {
         };
         let program = known(reading.program()).map(ToOwned::to_owned);
         self.readings.push(reading.clone());
-        let Some(program) = program else { return };
+        let Some(program) = program else {
+            if is_input(reading.program()) {
+                self.input_runs();
+                self.rest(job, job.start.saturating_add(1));
+            }
+            return;
+        };
         let name = match program.rsplit_once('/') {
             Some((_, name)) if !name.is_empty() => {
                 self.readings.push(reading.renamed(Word::Known(name.to_owned()), 0));
@@ -233,6 +253,10 @@ impl Reader {
                     return;
                 }
                 let Some(begins) = begins(name, args, &options) else {
+                    if name == "xargs" {
+                        let place = placeholder(args).unwrap_or("{}");
+                        self.completed(&job, after, false, Some(place), false);
+                    }
                     if name == "env" {
                         self.split_string(args, &job);
                     }
@@ -240,7 +264,8 @@ impl Reader {
                 };
                 let start = after.saturating_add(begins.skipped);
                 if name == "xargs" {
-                    return self.completed(&job, start, allow && begins.is_bare);
+                    let place = placeholder(args.get(..begins.skipped).unwrap_or_default());
+                    return self.completed(&job, start, allow && begins.is_bare, place, true);
                 }
                 if begins.skipped >= args.len() {
                     // A shell of its own, which reads its input.
@@ -249,28 +274,25 @@ impl Reader {
                 }
                 self.jobs.push(Job { start, allow, ..job });
             }
-            Runs::Rest { texts } => {
-                self.is_fed |= matches!(name, "su" | "runuser" | "ssh" | "parallel");
+            Runs::Rest => {
+                self.is_fed |= wrappers::reads_commands(name);
                 self.rest(&job, after);
-                if texts {
-                    self.rest_texts(&job, after);
-                }
+                self.rest_texts(&job, after);
             }
             Runs::After(verbs) => {
                 let is_verb = |word: &Word| known(word).is_some_and(|text| verbs.contains(&text));
                 let limit = args.get(..args.len().min(MAX_GIT)).unwrap_or_default();
-                if let Some(at) = limit.iter().position(is_verb) {
-                    self.rest(&job, after.saturating_add(at).saturating_add(1));
-                } else if args.len() > MAX_GIT {
-                    self.rest(&job, after);
-                }
+                let from = match limit.iter().position(is_verb) {
+                    Some(at) => after.saturating_add(at).saturating_add(1),
+                    None if args.len() > MAX_GIT => after,
+                    None => return,
+                };
+                self.rest(&job, from);
+                self.rest_texts(&job, from);
             }
             Runs::Shell => self.shell(&job, args, after),
             Runs::Eval => self.eval(&job, args, after),
-            Runs::Source => {
-                let is_text = |text: &str| text.starts_with("/dev/") || text.starts_with("/proc/");
-                self.is_fed |= args.iter().any(|word| known(word).is_none_or(is_text));
-            }
+            Runs::Source => self.source(&job, args),
             Runs::Find => self.find(&job, args),
             Runs::Git => self.git(&job, reading, after),
         }
@@ -301,8 +323,25 @@ impl Reader {
             if is_text(text) {
                 self.text(text, job, false);
             }
+            self.joined_text(text, job);
             // An alias.
             if let Some((_, value)) = text.split_once('=').filter(|(name, _)| !is_text(name)) {
+                self.text(value, job, false);
+            }
+        }
+    }
+
+    /// The value of a short option may stand in its word: `-cTEXT`, `-qcTEXT`.
+    fn joined_text(&mut self, text: &str, job: &Job) {
+        let Some(letters) = text.strip_prefix('-').filter(|text| !text.starts_with('-')) else {
+            return;
+        };
+        for (at, letter) in letters.char_indices().take(3) {
+            if !letter.is_ascii_alphanumeric() {
+                break;
+            }
+            let value = letters.get(at.saturating_add(1)..).unwrap_or_default();
+            if !value.is_empty() {
                 self.text(value, job, false);
             }
         }
@@ -317,11 +356,17 @@ impl Reader {
                 }
                 self.text(text, job, true);
             }
-            Given::Text(Word::Unknown(_)) => {
+            Given::Text(word @ Word::Unknown(_)) => {
+                if is_input(word) {
+                    self.input_runs();
+                }
                 self.is_fed = true;
                 self.rest(job, after);
             }
             Given::Input => {
+                if args.first().is_some_and(is_input) {
+                    self.input_runs();
+                }
                 self.is_fed = true;
                 self.is_certain |= job.exact;
             }
@@ -331,6 +376,10 @@ impl Reader {
 
     fn eval(&mut self, job: &Job, args: &[Word], after: usize) {
         let Some(list) = self.lists.get_mut(job.list) else { return };
+        let ends_options = args.first().and_then(known) == Some("--");
+        let skipped = usize::from(ends_options);
+        let (args, after) =
+            (args.get(skipped..).unwrap_or_default(), after.saturating_add(skipped));
         self.jobs.push(Job { start: after, allow: false, ..job.clone() });
         if list.evals <= job.start {
             return;
@@ -344,31 +393,75 @@ impl Reader {
             self.is_fed = true;
             self.rest(job, after);
         }
-        if text.contains(|c: char| !c.is_ascii_alphanumeric() && !" -_./,:@%+".contains(c)) {
+        // A word with a blank becomes several, an empty one none.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:@%+".contains(c);
+        let is_word = |word: &Word| {
+            known(word).is_some_and(|text| !text.is_empty() && text.chars().all(is_plain))
+        };
+        if !args.iter().all(is_word) {
             self.text(&text, job, true);
         }
     }
 
-    /// A command to which standard input adds words.
-    fn completed(&mut self, job: &Job, start: usize, allow: bool) {
+    fn source(&mut self, job: &Job, args: &[Word]) {
+        let Some(list) = self.lists.get_mut(job.list) else { return };
+        if list.sources <= job.start {
+            return;
+        }
+        list.sources = job.start;
+        let is_text = |text: &str| text.starts_with("/dev/") || text.starts_with("/proc/");
+        self.is_fed |= args.iter().any(|word| known(word).is_none_or(is_text));
+    }
+
+    /// A command to which standard input adds words. Where it begins may not be known: then any word may.
+    fn completed(
+        &mut self,
+        job: &Job,
+        start: usize,
+        allow: bool,
+        place: Option<&str>,
+        is_start: bool,
+    ) {
         let words = self.words(job);
         let inner = words.get(start..).unwrap_or_default();
         if inner.is_empty() {
             return;
         }
         let job = Job { start, allow: false, ..job.clone() };
-        if allow && self.pay(inner.len().saturating_mul(16)) {
-            let input = Word::Unknown("(standard input)".to_owned());
-            let completed: Arc<[Word]> = inner.iter().cloned().chain([input]).collect();
-            let list = self.list(completed);
-            self.jobs.push(Job { list, start: 0, allow, ..job.clone() });
-        }
-        if self.completed_words.len() < MAX_TEXTS && self.pay(inner.len().saturating_mul(16)) {
-            self.completed_words.push(inner.into());
-            self.completed.push(job.clone());
-        }
         self.is_fed = true;
+        let replaced = |word: &Word| match word {
+            Word::Known(text) if place.is_some_and(|place| text.contains(place)) => input(),
+            word => word.clone(),
+        };
+        if inner.last().is_some_and(is_input) && place.is_none() {
+            // The words of an outer one are completed already.
+            self.jobs.push(Job { allow, ..job });
+            return;
+        }
+        if !self.pay(inner.len().saturating_mul(16)) {
+            self.jobs.push(job);
+            return;
+        }
+        let completed: Arc<[Word]> = inner.iter().map(replaced).chain([input()]).collect();
+        let list = self.list(completed);
+        let whole = Job { list, start: 0, allow, ..job.clone() };
+        if !is_start {
+            return self.rest(&whole, 0);
+        }
+        self.jobs.push(whole);
+        if self.completed.len() < MAX_TEXTS && self.pay(inner.len().saturating_mul(16)) {
+            let place = place.map(Arc::from);
+            self.completed.push(Completed { words: inner.into(), place, job: job.clone() });
+        }
         self.jobs.push(job);
+    }
+
+    /// Input is the program, or the text of a shell: nobody knows what runs.
+    fn input_runs(&mut self) {
+        let block = Block::ComputedName(INPUT.to_owned());
+        if !self.blocks.contains(&block) {
+            self.blocks.push(block);
+        }
     }
 
     /// `env -S TEXT`
@@ -408,30 +501,25 @@ impl Reader {
             return;
         }
         list.finds = job.start;
-        let is_action = |word: &Word| {
-            matches!(
-                known(word),
-                Some(
-                    "-exec"
-                        | "-execdir"
-                        | "-ok"
-                        | "-okdir"
-                        | "-x"
-                        | "-X"
-                        | "--exec"
-                        | "--exec-batch"
-                )
-            )
-        };
         let is_end = |word: &Word| matches!(known(word), Some(";" | "+"));
         let mut end = 0;
-        for (at, _) in args.iter().enumerate().filter(|(_, word)| is_action(word)) {
+        let actions =
+            args.iter().enumerate().filter_map(|(at, word)| Some((at, action(known(word)?)?)));
+        for (at, joined) in actions {
             let from = at.saturating_add(1);
             if end < from {
                 let after = args.get(from..).unwrap_or_default();
                 end = after.iter().position(is_end).map_or(args.len(), |i| from.saturating_add(i));
             }
             let inner = args.get(from..end).unwrap_or_default();
+            if !joined.is_empty() {
+                if !self.pay(joined.len().saturating_add(inner.len().saturating_mul(16))) {
+                    return self.rest(job, job.start.saturating_add(from).saturating_add(1));
+                }
+                let first = Word::Known(joined.to_owned());
+                let list = self.list(std::iter::once(first).chain(inner.iter().cloned()).collect());
+                self.jobs.push(Job { list, start: 0, ..job.clone() });
+            }
             if inner.is_empty() {
                 continue;
             }
@@ -582,8 +670,8 @@ impl Reader {
         let mut next = 0;
         while let Some(text) = self.inputs.get(next).cloned() {
             next = next.saturating_add(1);
-            for (words, job) in self.completed_words.clone().iter().zip(self.completed.clone()) {
-                self.complete(words, &text, &job);
+            for completed in self.completed.clone() {
+                self.complete(&completed, &text);
             }
             self.text(&text, &job, self.is_certain);
             self.work();
@@ -591,7 +679,13 @@ impl Reader {
     }
 
     /// What `xargs` runs with the words of a text.
-    fn complete(&mut self, words: &Arc<[Word]>, text: &str, job: &Job) {
+    fn complete(&mut self, completed: &Completed, text: &str) {
+        let Completed { words, place, job } = completed;
+        if let Some(place) = place {
+            for line in text.lines().take(MAX_LINES) {
+                self.replace(words, place, line.trim(), job);
+            }
+        }
         if !self.pay(text.len().saturating_add(words.len()).saturating_mul(16)) {
             return;
         }
@@ -599,6 +693,63 @@ impl Reader {
         let list = self.list(words.iter().cloned().chain(more).collect());
         self.jobs.push(Job { list, start: 0, ..job.clone() });
     }
+
+    /// What `xargs` runs with a line in the place of what it replaces.
+    fn replace(&mut self, words: &Arc<[Word]>, place: &str, line: &str, job: &Job) {
+        if self.fuel == 0 {
+            return;
+        }
+        let cost = |word: &Word| {
+            let text = known(word).unwrap_or_default();
+            let places = text.matches(place).count();
+            places.saturating_mul(line.len()).saturating_add(text.len()).saturating_add(16)
+        };
+        if !self.pay(words.iter().map(cost).fold(0, usize::saturating_add)) {
+            return;
+        }
+        let replaced = |word: &Word| match word {
+            Word::Known(text) => Word::Known(text.replace(place, line)),
+            word => word.clone(),
+        };
+        let list = self.list(words.iter().map(replaced).collect());
+        self.jobs.push(Job { list, start: 0, ..job.clone() });
+    }
+}
+
+/// What begins a command in the arguments of `find` and `fd`, with the part of the command that stands in the same word.
+fn action(text: &str) -> Option<&str> {
+    if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+        return Some("");
+    }
+    if let Some(long) = text.strip_prefix("--exec") {
+        let long = long.strip_prefix("-batch").unwrap_or(long);
+        return if long.is_empty() { Some("") } else { long.strip_prefix('=') };
+    }
+    let is_test = matches!(
+        text,
+        "-regex"
+            | "-regextype"
+            | "-iregex"
+            | "-maxdepth"
+            | "-context"
+            | "-exclude"
+            | "-executable"
+            | "-xdev"
+            | "-xtype"
+            | "-xattr"
+            | "-xattrname"
+    );
+    let letters = text.strip_prefix('-').filter(|text| !text.starts_with('-') && !is_test)?;
+    let (before, command) = letters.split_once(['x', 'X'])?;
+    before.bytes().all(|b| b.is_ascii_alphanumeric()).then_some(command)
+}
+
+fn input() -> Word {
+    Word::Unknown(INPUT.to_owned())
+}
+
+fn is_input(word: &Word) -> bool {
+    matches!(word, Word::Unknown(text) if text == INPUT)
 }
 
 /// `command -v` and `-V` look a name up and run nothing.

@@ -3,11 +3,11 @@
 //! | names | what is looked past | for allow rules too |
 //! |---|---|---|
 //! | `timeout`, `time`, `nice`, `nohup`, `stdbuf`, `command` | their options and operands, to the command | yes |
-//! | `xargs` | its options, to the command; standard input stands as an unknown last word | without options |
+//! | `xargs` | its options, to the command; standard input stands as an unknown last word, and in the place of `-I R` | without options |
 //! | `sudo`, `doas`, `env`, `exec`, `builtin`, `noglob`, `nocorrect`, `setsid`, `ionice`, `chrt`, `taskset`, `chroot`, `busybox`, `toybox`, … | their options and operands, to the command | no |
 //! | `unshare`, `nsenter`, `strace`, `ltrace`, `gdb`, `systemd-run`, `start-stop-daemon`, … | every later word may begin the command | no |
 //! | `su`, `runuser`, `script`, `flock`, `watch`, `ssh`, `parallel`, `trap`, `alias`, … | every later word may begin the command, and may be a text for a shell | no |
-//! | `docker`, `podman`, `kubectl`, … | every word after `run` or `exec` | no |
+//! | `docker`, `podman`, `kubectl`, `npm`, `uv`, … | every word after `run`, `exec` and the like may begin the command, and may be a text for a shell | no |
 //! | `sh`, `bash`, `dash`, `zsh`, `ksh`, … | the text after `-c`; their input | no |
 //! | `eval` | its arguments as a text | no |
 //! | `find`, `fd` | what stands after `-exec`, `-execdir`, `-ok`, `-okdir` (`-x`, `-X`) | no |
@@ -53,7 +53,7 @@ pub(super) enum Runs {
     /// The words after options that are known.
     Command(Options),
     /// Any later word may begin it; they may be texts for a shell too.
-    Rest { texts: bool },
+    Rest,
     /// The same, after one of these words.
     After(&'static [&'static str]),
     /// The text after `-c`, or its input.
@@ -80,6 +80,9 @@ pub(super) struct Wrapper {
 const fn wrapper(names: &'static [&'static str], allow: bool, runs: Runs) -> Wrapper {
     Wrapper { names, allow, runs }
 }
+
+/// No name in the table is longer.
+const MAX_NAME: usize = 21;
 
 /// All of them.
 const WRAPPERS: &[Wrapper] = &[
@@ -117,7 +120,7 @@ const WRAPPERS: &[Wrapper] = &[
         true,
         Runs::Command(Options {
             flags: "0oprtx",
-            values: "adEILnPs",
+            values: "adEIJLnPRSs",
             optional: "eil",
             long_flags: &[
                 "null",
@@ -127,6 +130,9 @@ const WRAPPERS: &[Wrapper] = &[
                 "verbose",
                 "exit",
                 "show-limits",
+                "replace",
+                "eof",
+                "max-lines",
             ],
             long_values: &[
                 "arg-file",
@@ -246,11 +252,6 @@ const WRAPPERS: &[Wrapper] = &[
         }),
     ),
     wrapper(
-        &["caffeinate", "winpty", "pkexec", "fakeroot", "dbus-run-session"],
-        false,
-        Runs::Rest { texts: false },
-    ),
-    wrapper(
         &[
             "unshare",
             "nsenter",
@@ -320,9 +321,35 @@ const WRAPPERS: &[Wrapper] = &[
             "tsocks",
             "time-limit",
             "timelimit",
+            "run0",
+            "sudo-rs",
+            "i386",
+            "x86_64",
+            "uname26",
+            "capsh",
+            "lxc-attach",
+            "systemd-nspawn",
+            "ssh-agent",
+            "dbus-launch",
+            "dbus-run-session",
+            "pkexec",
+            "fakeroot",
+            "caffeinate",
+            "winpty",
+            "openvt",
+            "xterm",
+            "npx",
+            "uvx",
+            "watchexec",
+            "at",
+            "batch",
+            "ld.so",
+            "ld-linux.so.2",
+            "ld-linux-x86-64.so.2",
+            "ld-linux-aarch64.so.1",
         ],
         false,
-        Runs::Rest { texts: true },
+        Runs::Rest,
     ),
     wrapper(
         &[
@@ -357,7 +384,7 @@ const WRAPPERS: &[Wrapper] = &[
             "readarray",
         ],
         false,
-        Runs::Rest { texts: true },
+        Runs::Rest,
     ),
     wrapper(
         &[
@@ -371,10 +398,19 @@ const WRAPPERS: &[Wrapper] = &[
             "docker-compose",
             "podman-compose",
             "flatpak",
+            "apptainer",
+            "singularity",
+            "buildah",
+            "crictl",
+            "ctr",
+            "uv",
+            "poetry",
+            "pipenv",
         ],
         false,
-        Runs::After(&["run", "exec"]),
+        Runs::After(&["run", "exec", "create", "debug"]),
     ),
+    wrapper(&["npm", "pnpm", "yarn", "bundle"], false, Runs::After(&["exec", "x", "dlx"])),
     wrapper(
         &[
             "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "lksh", "pdksh", "ash", "rbash",
@@ -389,10 +425,42 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper(&["git"], false, Runs::Git),
 ];
 
+/// Whether the program may start a shell that reads the program's input.
+pub(super) fn reads_commands(name: &str) -> bool {
+    matches!(
+        name,
+        "su" | "runuser"
+            | "ssh"
+            | "parallel"
+            | "script"
+            | "at"
+            | "batch"
+            | "unshare"
+            | "nsenter"
+            | "systemd-nspawn"
+            | "lxc-attach"
+            | "run0"
+            | "sudo-rs"
+            | "capsh"
+            | "firejail"
+            | "sg"
+            | "newgrp"
+            | "rsh"
+            | "mosh"
+            | "sshpass"
+            | "autossh"
+            | "fish"
+            | "nu"
+            | "pwsh"
+            | "csh"
+            | "tcsh"
+            | "elvish"
+    )
+}
+
 /// The wrapper of that name, which has no directory in it.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
-    // No name in the table is longer.
-    if name.len() > 18 {
+    if name.len() > MAX_NAME {
         return None;
     }
     by_name().get(name).copied()
@@ -414,7 +482,7 @@ mod tests {
     fn names_are_short_and_stand_once() {
         let names: Vec<&str> = WRAPPERS.iter().flat_map(|w| w.names.iter().copied()).collect();
         assert_eq!(by_name().len(), names.len());
-        assert!(names.iter().all(|name| name.len() <= 18 && !name.contains('/')));
+        assert!(names.iter().all(|name| name.len() <= MAX_NAME && !name.contains('/')));
     }
 
     #[test]

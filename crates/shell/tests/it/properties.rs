@@ -141,3 +141,14 @@ fn texts_in_texts_are_followed_or_distrusted() {
         line = format!("bash -c {}", quoted(&line));
     }
 }
+
+#[test]
+fn nested_commands_cost_little() {
+    for open in ["find . -exec ", ". "] {
+        let line = open.repeat(200_000 / open.len()) + "rm x";
+        let begun = std::time::Instant::now();
+        let _ = parse(&line);
+        // A scan of all words at every one of them takes more than 20 seconds.
+        assert!(begun.elapsed().as_secs() < 8, "{open:?}: {:?}", begun.elapsed());
+    }
+}

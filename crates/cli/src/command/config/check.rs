@@ -30,6 +30,7 @@ pub(super) fn all(workspace: Option<&Path>, json: bool) -> Result<u8, Failure> {
     world::check_tools(&toolcrib, &config)?;
     let mut remarks = config::key_remarks(&config, &env)?;
     remarks.extend(world::unknown_tools(&toolcrib, &config).iter().map(ToString::to_string));
+    remarks.extend(world::unknown_matchers(&toolcrib, &config).iter().map(ToString::to_string));
     report(&remarks, json)
 }
 
