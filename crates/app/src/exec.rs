@@ -24,6 +24,8 @@ pub struct ExecRequest<'a> {
     pub origin: Origin,
     /// Whose calls they are.
     pub context: Arc<Context>,
+    /// Which tools may be called; its model is filled in.
+    pub view: ViewRequest,
     /// What these calls may use together. Under a key only the number of calls counts.
     pub limits: RunLimits,
     /// The caller's own word for this response, an idempotency key: sent again, nothing of it runs twice, and the answers are those of the
@@ -90,7 +92,7 @@ pub(crate) async fn run(
     let turn = providers::parse(format, request.body)?;
     let view = Arc::new(ViewRequest {
         model: ModelAbility { provider: format.to_string(), allow: None },
-        ..ViewRequest::default()
+        ..request.view
     });
     let names = toolcrib.declare(format, &view, false).names;
     // What is no declared name is asked for as it is, and the door says what it thinks of it.

@@ -29,7 +29,15 @@ impl Toolcrib {
         key: &str,
     ) -> Result<Option<Answer>, SubmitError> {
         let batch = self.batch_of(vec![Call::new(name, args)], origin);
-        Ok(once(self.engine(), batch, key).await?.pop())
+        Ok(self.batch_once(batch, key).await?.pop())
+    }
+
+    /// The same for calls that are at hand.
+    ///
+    /// # Errors
+    /// As [`call_once`](Self::call_once).
+    pub async fn batch_once(&self, batch: Batch, key: &str) -> Result<Vec<Answer>, SubmitError> {
+        once(self.engine(), batch, key).await
     }
 }
 

@@ -11,8 +11,10 @@ mod exec;
 pub mod hooks;
 mod kept;
 mod keyed;
+mod kill_switch;
 mod locked_file;
 mod permissions;
+mod reconfigure;
 mod records;
 pub mod rule_files;
 pub mod runner;
@@ -24,11 +26,11 @@ mod toolcrib;
 mod vault;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
+pub use kill_switch::{KillSwitch, Stop};
 pub use locked_file::LockedFile;
 pub use permissions::{PermissionChoice, PermissionChoices, PermissionTable, permission_named};
 pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS, Stores, StoresError};
-pub use switches::Switched;
 pub use toolcrib::{Builder, Toolcrib};
 
 /// The vocabulary.
@@ -47,8 +49,8 @@ pub use toolcrib_engine::rules;
 pub use toolcrib_engine::text;
 
 pub use toolcrib_engine::{
-    Asking, Decisions, Engine, EngineSettings, Forecast, Preset, Sealing, Secrets, SubmitError,
-    ToolSettings, grant_of,
+    Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, Sealing, Secrets,
+    SubmitError, Switched, ToolSettings, grant_of,
 };
 
 /// The address policy and the client that keeps it.

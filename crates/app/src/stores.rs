@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, Checkpoints, FactStore,
-    GrantStore, SwitchStore, UsageStore,
+    GrantStore, SwitchStore, TokenStore, UsageStore,
 };
 use toolcrib_engine::audit::{AuditKey, KeyError};
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
-    MemorySwitches, MemoryUsage,
+    MemorySwitches, MemoryTokens, MemoryUsage,
 };
 use toolcrib_store::{ArtifactLimits, Artifacts, OpenError, SqliteStore, StoreOptions};
 
@@ -49,6 +49,8 @@ pub struct Stores {
     pub usage: Arc<dyn UsageStore>,
     /// Switches.
     pub switches: Arc<dyn SwitchStore>,
+    /// Tokens of people and programs.
+    pub tokens: Arc<dyn TokenStore>,
     /// The audit.
     pub audit: Arc<dyn AuditStore>,
     /// Stored results.
@@ -116,6 +118,7 @@ impl Stores {
             + GrantStore
             + UsageStore
             + SwitchStore
+            + TokenStore
             + AuditStore
             + FactStore
             + 'static,
@@ -128,6 +131,7 @@ impl Stores {
             grants: Arc::clone(&store) as Arc<dyn GrantStore>,
             usage: Arc::clone(&store) as Arc<dyn UsageStore>,
             switches: Arc::clone(&store) as Arc<dyn SwitchStore>,
+            tokens: Arc::clone(&store) as Arc<dyn TokenStore>,
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
             artifacts,
             facts: store,
@@ -153,6 +157,7 @@ impl Stores {
             grants: Arc::new(MemoryGrants::default()),
             usage: Arc::new(MemoryUsage::with_calls(calls)),
             switches: Arc::new(MemorySwitches::default()),
+            tokens: Arc::new(MemoryTokens::default()),
             audit: Arc::new(MemoryAudit::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             facts: runs,

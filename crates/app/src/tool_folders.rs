@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use toolcrib_agent::drive::Refresh;
 use toolcrib_builtins::folder::FolderSource;
+use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{BoxFuture, Catalog, Source as _, Status, ToolError};
 
 use crate::settings::{Settings, ToolFolder};
@@ -14,11 +15,19 @@ use crate::settings::{Settings, ToolFolder};
 /// The folders of a Toolcrib.
 #[derive(Default)]
 pub(crate) struct ToolFolders {
-    sources: Vec<FolderSource>,
-    /// What each looked like when it was loaded last. Held while they load, so that an older look never replaces a newer one.
-    seen: Mutex<HashMap<String, u64>>,
+    /// Their ids, which stay.
+    ids: Vec<String>,
+    /// Held while they load, so that an older look never replaces a newer one.
+    held: Mutex<Held>,
     /// When they were loaded first; taken by the first look after that.
     loaded: std::sync::Mutex<Option<Instant>>,
+}
+
+#[derive(Default)]
+struct Held {
+    sources: Vec<FolderSource>,
+    /// What each looked like when it was loaded last.
+    seen: HashMap<String, u64>,
 }
 
 /// A run that begins right after its folders were loaded does not look at them again: with a thousand tools that is most of its start.
@@ -27,8 +36,38 @@ const FRESH: Duration = Duration::from_secs(1);
 impl ToolFolders {
     /// The folders of these settings, with the values that are configured for their tools.
     pub(crate) fn new(settings: &Settings) -> Self {
-        let sources = settings.tool_folders.iter().map(|folder| source(folder, settings));
-        Self { sources: sources.collect(), ..Self::default() }
+        let ids = settings.tool_folders.iter().map(|folder| folder.id.clone()).collect();
+        let held = Held { sources: sources(settings), seen: HashMap::new() };
+        Self { ids, held: Mutex::new(held), ..Self::default() }
+    }
+
+    /// Sets the same folders up by other settings: all of them are read first, then `change` is made, then their tools come in.
+    ///
+    /// # Errors
+    /// A folder that cannot be read; then nothing is changed, `change` included.
+    pub(crate) async fn reconfigure(
+        &self,
+        settings: &Settings,
+        catalog: &dyn Catalog,
+        change: impl FnOnce(),
+    ) -> Result<(), ToolError> {
+        let mut held = self.held.lock().await;
+        let (sources, mut seen) = (sources(settings), HashMap::new());
+        let mut read = Vec::with_capacity(sources.len());
+        for source in &sources {
+            // Before it is read: what changes meanwhile is read again the next time.
+            seen.insert(source.id().to_owned(), source.fingerprint());
+            read.push(FixedSource::new(source.id(), source.load().await?).remote());
+        }
+        change();
+        for source in &read {
+            if catalog.attach(source).await.is_err() {
+                // It keeps the tools that it had, and is tried again the next time.
+                seen.remove(source.id());
+            }
+        }
+        *held = Held { sources, seen };
+        Ok(())
     }
 
     /// Loads all of them for the first time.
@@ -52,10 +91,11 @@ impl ToolFolders {
     /// # Errors
     /// What is wrong with those that could not be loaded, as one error; all others are loaded, and these are tried again the next time.
     pub(crate) async fn load(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
-        let mut seen = self.seen.lock().await;
+        let mut held = self.held.lock().await;
+        let Held { sources, seen } = &mut *held;
         let mut changed = false;
         let mut failed: Option<ToolError> = None;
-        for source in &self.sources {
+        for source in &*sources {
             let now = source.fingerprint();
             if seen.get(source.id()) == Some(&now) {
                 continue;
@@ -75,8 +115,12 @@ impl ToolFolders {
     }
 
     fn is_ours(&self, source: &str) -> bool {
-        self.sources.iter().any(|own| own.id() == source)
+        self.ids.iter().any(|own| own == source)
     }
+}
+
+fn sources(settings: &Settings) -> Vec<FolderSource> {
+    settings.tool_folders.iter().map(|folder| source(folder, settings)).collect()
 }
 
 fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
@@ -132,7 +176,7 @@ fn broken(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use toolcrib_core::{Source, ToolInfo, View, ViewRequest};
+    use toolcrib_core::{Source, SwitchState, ToolInfo, View, ViewRequest};
     use toolcrib_engine::Engine;
 
     use super::*;
@@ -152,8 +196,8 @@ mod tests {
             self.inner.infos()
         }
 
-        fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
-            self.inner.set_enabled(tool, enabled)
+        fn set_tool_state(&self, tool: &str, state: SwitchState) -> Result<(), ToolError> {
+            self.inner.set_tool_state(tool, state)
         }
 
         fn set_tools_enabled(&self, enabled: bool) {

@@ -1,7 +1,7 @@
 //! A working Toolcrib, and how it is built.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
@@ -9,18 +9,19 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, Catalog, Checkpoints, Context, Entry, FactStore,
-    Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source, ToolInfo, ToolSpec,
-    ViewRequest, canonical,
+    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context, Entry,
+    FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source,
+    StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
-use toolcrib_engine::{Engine, EngineBuilder};
+use toolcrib_engine::{Engine, EngineBuilder, Policy};
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, Relay};
 use crate::kept::SealedRuns;
+use crate::kill_switch::KillSwitch;
 use crate::records;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
@@ -34,31 +35,62 @@ pub struct Toolcrib {
     engine: Engine,
     workspace: Option<Arc<Workspace>>,
     stores: Stores,
-    folders: Arc<ToolFolders>,
     library: Option<LibraryHandle>,
-    hooks: Arc<Hooks>,
-    rules: RuleSet,
+    kill_switch: KillSwitch,
+    pub(crate) folders: Arc<ToolFolders>,
+    pub(crate) hooks: Arc<Relay>,
+    pub(crate) host: Arc<Host>,
+    /// What it is set up with now.
+    pub(crate) settings: Arc<RwLock<Arc<Settings>>>,
+}
+
+/// What the host has said of policy beside the settings: it stays when those change.
+#[derive(Default)]
+pub(crate) struct Host {
+    permissions: Option<Arc<dyn Permissions>>,
+    guards: Vec<Arc<dyn Guard>>,
+    secrets: Vec<String>,
+}
+
+impl Host {
+    /// The policy of these settings with these hooks; `secrets` are those of the vault.
+    pub(crate) fn policy(
+        &self,
+        settings: &Settings,
+        hooks: &Hooks,
+        secrets: Vec<String>,
+    ) -> Policy {
+        let permissions = match &self.permissions {
+            Some(host) => Arc::clone(host),
+            None => Arc::new(settings.permissions.clone()),
+        };
+        Policy {
+            settings: settings.engine.clone(),
+            rules: settings.rules.clone(),
+            permissions,
+            // Those of the settings come after: what a program rewrites is the last word.
+            guards: self.guards.iter().cloned().chain(hooks.guards()).collect(),
+            secrets: self.secrets.iter().cloned().chain(secrets).collect(),
+        }
+    }
 }
 
 /// Builds a [`Toolcrib`].
 pub struct Builder {
     settings: Settings,
     engine: EngineBuilder,
+    host: Host,
     sources: Vec<Box<dyn Source>>,
     stores: Option<Stores>,
     library: Option<LibraryHandle>,
-    secrets: Vec<String>,
 }
 
 impl Toolcrib {
     /// Begins with these settings.
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
-        let engine =
-            Engine::builder().settings(settings.engine.clone()).rules(settings.rules.clone());
-        let engine = engine.permissions(Arc::new(settings.permissions.clone()));
-        let (sources, secrets) = (Vec::new(), Vec::new());
-        Builder { settings, engine, sources, stores: None, library: None, secrets }
+        let (engine, host, sources) = (Engine::builder(), Host::default(), Vec::new());
+        Builder { settings, engine, host, sources, stores: None, library: None }
     }
 
     /// The engine: [`toolcrib_core::Invoker`] and switches.
@@ -73,10 +105,56 @@ impl Toolcrib {
         self.engine.catalog()
     }
 
-    /// The rules of all layers that calls are governed by.
+    /// The rules of all layers that calls are governed by now.
     #[must_use]
-    pub fn rules(&self) -> &RuleSet {
-        &self.rules
+    pub fn rules(&self) -> RuleSet {
+        self.settings().rules.clone()
+    }
+
+    /// What it is set up with now; what needs a restart is as it was when it was built. Values of the vault are in it.
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where artifacts, undo journals, the key of the audit and its anchors are kept; out of reach of every tool.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.settings().state.clone()
+    }
+
+    /// Where secrets are kept; `None` = there is no such place.
+    #[must_use]
+    pub fn vault(&self) -> Option<toolcrib_store::vault::Vault> {
+        self.settings().vault.clone()
+    }
+
+    /// The kill switch of the state folder. Pulled, no tool runs; what is at work is stopped by [`stop_running`](Self::stop_running).
+    #[must_use]
+    pub fn kill_switch(&self) -> &KillSwitch {
+        &self.kill_switch
+    }
+
+    /// Makes the switches in force those that are stored now: whatever other processes have set since. Calls at work feel it at their next
+    /// step. Whether anything is another than before; where nothing is, this costs one look into the store.
+    ///
+    /// # Errors
+    /// What the store says; then nothing is changed.
+    pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
+        // The only owner there is as yet.
+        switches::refresh(&self.engine, &*self.stores.switches, "").await
+    }
+
+    /// Stops what is at work, where tools were stopped without the word that it may run to its end: by the file, or by the switch alone. The
+    /// calls that were stopped; none while tools are on.
+    #[must_use]
+    pub fn stop_running(&self) -> Vec<CallId> {
+        if self.engine.tools_enabled() {
+            return Vec::new();
+        }
+        match self.kill_switch.read() {
+            Some(stop) if stop.finish_running => Vec::new(),
+            _ => self.engine.cancel_all(|_| true),
+        }
     }
 
     /// Every tool, whether enabled or not.
@@ -163,7 +241,7 @@ impl Toolcrib {
     /// Waits until everybody who is told of calls was told of everything so far, for 10 s at most: before a process ends. What went wrong with
     /// hooks since the last time, one line each.
     pub async fn settle(&self) -> Vec<String> {
-        self.hooks.settle(&self.engine).await
+        self.hooks.hooks().settle(&self.engine).await
     }
 
     /// Runs one call by hand, through the same door.
@@ -202,7 +280,7 @@ impl Builder {
     /// Somebody else who says what the host grants, in place of the settings.
     #[must_use]
     pub fn permissions(mut self, permissions: Arc<dyn Permissions>) -> Self {
-        self.engine = self.engine.permissions(permissions);
+        self.host.permissions = Some(permissions);
         self
     }
 
@@ -216,7 +294,7 @@ impl Builder {
     /// Adds a guard hook.
     #[must_use]
     pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
-        self.engine = self.engine.guard(guard);
+        self.host.guards.push(guard);
         self
     }
 
@@ -230,7 +308,7 @@ impl Builder {
     /// Values that are masked everywhere beside those of the vault, such as keys of providers.
     #[must_use]
     pub fn secrets(mut self, secrets: Vec<String>) -> Self {
-        self.secrets = secrets;
+        self.host.secrets = secrets;
         self
     }
 
@@ -271,25 +349,22 @@ impl Builder {
     /// # Errors
     /// [`SetupError`] when a root, a network entry or a source cannot be used.
     pub async fn build(mut self) -> Result<Toolcrib, SetupError> {
-        self.secrets.extend(vault::unlock(&mut self.settings)?);
+        let secrets = vault::unlock(&mut self.settings)?;
         let stores = match self.stores {
             Some(stores) => stores,
             None => Stores::open(self.settings.database.as_deref())?,
         };
         let hooks = Hooks::new(&self.settings.hooks, self.settings.roots.first());
-        // After those of the host: what a program rewrites is the last word.
-        let engine = hooks.guards().fold(self.engine, toolcrib_engine::EngineBuilder::guard);
-        let engine = match hooks.observer() {
-            Some(observer) => engine.observer(observer),
-            None => engine,
-        };
+        let relay = Arc::new(Relay::new(hooks.clone()));
+        let kill_switch = KillSwitch::of(&self.settings.state);
+        let engine = self.engine.observer(Arc::clone(&relay) as Arc<dyn Observer>);
         let engine = match &self.settings.vault {
             Some(vault) => engine.sealer(Arc::new(vault.clone())),
             None => engine,
         };
         let engine = engine
-            .settings(self.settings.engine.clone())
-            .secrets(self.secrets)
+            .policy(self.host.policy(&self.settings, &hooks, secrets))
+            .brake(Arc::new(kill_switch.clone()))
             .artifacts(Arc::clone(&stores.artifacts))
             .calls(Arc::clone(&stores.calls))
             .approvals(Arc::clone(&stores.approvals))
@@ -314,18 +389,20 @@ impl Builder {
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
-        // The only owner there is as yet.
-        switches::apply(&engine, &*stores.switches, "").await?;
         hooks.know(&engine);
-        Ok(Toolcrib {
+        let toolcrib = Toolcrib {
             engine,
             workspace,
             stores,
-            folders: Arc::new(folders),
             library: self.library,
-            hooks: Arc::new(hooks),
-            rules: self.settings.rules,
-        })
+            kill_switch,
+            folders: Arc::new(folders),
+            hooks: relay,
+            host: Arc::new(self.host),
+            settings: Arc::new(RwLock::new(Arc::new(self.settings))),
+        };
+        toolcrib.refresh_switches().await?;
+        Ok(toolcrib)
     }
 }
 
@@ -333,12 +410,17 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     if settings.roots.is_empty() {
         return Ok(None);
     }
-    let root = |error: &dyn std::fmt::Display| SetupError::Root(error.to_string());
-    let roots = Roots::open(&settings.roots)
-        .and_then(|roots| roots.protect(out_of_reach(settings)))
-        .map_err(|error| root(&error))?;
-    let journal = Journal::open(journal_folder(settings, &roots)).map_err(|error| root(&error))?;
+    let roots = roots(settings)?;
+    let journal = Journal::open(journal_folder(settings, &roots))
+        .map_err(|error| SetupError::Root(error.to_string()))?;
     Ok(Some(Workspace::new(roots, journal)))
+}
+
+/// The roots of these settings, without what tools must not touch.
+pub(crate) fn roots(settings: &Settings) -> Result<Roots, SetupError> {
+    Roots::open(&settings.roots)
+        .and_then(|roots| roots.protect(out_of_reach(settings)))
+        .map_err(|error| SetupError::Root(error.to_string()))
 }
 
 /// What a model must not change: what is remembered of it, what it is told, and the tools that it is given. A tool that a model wrote would
@@ -360,7 +442,8 @@ fn journal_folder(settings: &Settings, roots: &Roots) -> PathBuf {
     settings.state.join("undo").join(hash.get(..16).unwrap_or(&hash))
 }
 
-fn client(settings: &Settings) -> Result<HttpClient, SetupError> {
+/// A client that reaches what these settings allow.
+pub(crate) fn client(settings: &Settings) -> Result<HttpClient, SetupError> {
     let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
     let policy = AddressPolicy::allowing(&settings.allow_net).map_err(|error| net(&error))?;
     let client = HttpClient::new(policy);

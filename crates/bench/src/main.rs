@@ -13,6 +13,7 @@ mod clock;
 mod door;
 mod durable;
 mod registry;
+mod rest;
 mod rounds;
 mod rules;
 mod start;
@@ -23,6 +24,9 @@ mod text;
 use table::Table;
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some(rest::ROLE) {
+        return rest::serve();
+    }
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let json = std::env::args().any(|word| word == "--json");
@@ -40,6 +44,7 @@ fn main() {
         ("binary", binary::run),
         ("rules", rules::run),
         ("start", start::run),
+        ("rest", rest::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);

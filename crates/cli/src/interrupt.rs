@@ -3,7 +3,7 @@
 use toolcrib_app::agent::drive::Control;
 
 /// Exit code of an interrupted command (DESIGN 7).
-const INTERRUPTED: i32 = 130;
+pub(crate) const INTERRUPTED: i32 = 130;
 
 /// Stops this run when the person interrupts.
 pub(crate) fn stops(control: &Control) {
@@ -21,7 +21,7 @@ pub(crate) fn stops(control: &Control) {
 
 /// Waits for either signal; `false` = none can be waited for here.
 #[cfg(unix)]
-async fn asked_to_stop() -> bool {
+pub(crate) async fn asked_to_stop() -> bool {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         return tokio::signal::ctrl_c().await.is_ok();
@@ -33,6 +33,6 @@ async fn asked_to_stop() -> bool {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_stop() -> bool {
+pub(crate) async fn asked_to_stop() -> bool {
     tokio::signal::ctrl_c().await.is_ok()
 }

@@ -4,6 +4,7 @@ mod chat;
 mod cli;
 mod command;
 mod config;
+mod daemon;
 mod interrupt;
 mod lines;
 mod output;

@@ -62,8 +62,8 @@ pub(crate) fn load(workspace: Option<&Path>, config: &Config) -> Result<RuleSet,
 /// # Errors
 /// Exit code 3, with the name that was probably meant.
 pub(crate) fn check_names(toolcrib: &Toolcrib) -> Result<(), Failure> {
-    let closing =
-        toolcrib.rules().written().iter().filter(|rule| rule.text.effect != Verdict::Allow);
+    let rules = toolcrib.rules();
+    let closing = rules.written().iter().filter(|rule| rule.text.effect != Verdict::Allow);
     let closing: Vec<Written> = closing.cloned().collect();
     if closing.is_empty() {
         return Ok(());

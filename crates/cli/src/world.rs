@@ -78,6 +78,11 @@ pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     }
 }
 
+/// Whether everything is kept in a database that several machines share.
+pub(crate) fn is_shared() -> Result<bool, Failure> {
+    Ok(Env::of_process().text(DATABASE_URL)?.is_some())
+}
+
 /// Names a database that several machines share, in place of the file in the state folder. It may hold a password, so it is no option.
 const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
 
@@ -126,8 +131,7 @@ fn seen(world: &World, json: bool) -> Result<Builder, Failure> {
     let world = somewhere(world);
     let config = configured(&world)?;
     let builder = Toolcrib::builder(settings(&world, &config)?);
-    let is_shared = Env::of_process().text(DATABASE_URL)?.is_some();
-    if !is_shared && !database()?.exists() {
+    if !is_shared()? && !database()?.exists() {
         return Ok(builder);
     }
     match stores() {

@@ -17,7 +17,7 @@ use crate::grant::{Grant, GrantScope};
 use crate::id::{ApprovalId, BatchId, CallId, GrantId, RunId};
 use crate::outcome::OutcomeKind;
 use crate::spec::{Effect, Risk};
-use crate::store::{AcceptedBatch, CallFacts, CallRecord, Intent, Switch};
+use crate::store::{AcceptedBatch, CallFacts, CallRecord, Intent, Switch, SwitchState};
 
 /// Version of the records' form; it is part of every record.
 pub const AUDIT_VERSION: u32 = 1;
@@ -50,6 +50,8 @@ pub enum AuditKind {
     Revoked,
     /// A switch was set.
     Switched,
+    /// Somebody with the right to it changed how things are set up: rules, settings, secrets, tokens.
+    Administered,
 }
 
 /// One event, without its place in a chain. What does not apply is left out of the record.
@@ -130,6 +132,9 @@ pub struct AuditEvent {
     /// What policy said of the call, in one line.
     pub policy: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What was done by an act of administration, in words: never a secret.
+    pub about: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     /// Fencing number of whoever wrote it.
     pub epoch: Option<u64>,
 }
@@ -164,6 +169,7 @@ impl AuditEvent {
             by: None,
             reasons: Vec::new(),
             policy: None,
+            about: None,
             epoch: None,
         }
     }
@@ -304,19 +310,27 @@ impl AuditEvent {
 
     /// A switch was set; `None` = its setting was taken back.
     #[must_use]
-    pub fn switched(switch: &Switch, enabled: Option<bool>) -> Self {
+    pub fn switched(switch: &Switch, state: Option<SwitchState>) -> Self {
         let context = Context { owner: switch.owner.clone(), ..Context::default() };
-        let decision = match enabled {
-            Some(true) => "on",
-            Some(false) => "off",
-            None => "default",
-        };
+        let decision = state.map_or("default", SwitchState::as_str);
         Self {
             operation: Some(switch.name.clone()),
             decision: Some(decision.to_owned()),
             by: Some(switch.by.clone()),
-            body_hash: enabled.and_then(|_| body_hash(switch)),
+            body_hash: state.and_then(|_| body_hash(&SwitchBody::of(switch))),
             ..Self::new(AuditKind::Switched, switch.at, Arc::new(context))
+        }
+    }
+
+    /// Somebody changed how things are set up: `act` is a word that stays, such as `rule.add`, `about` says to what.
+    #[must_use]
+    pub fn administered(owner: &str, by: &str, act: &str, about: String, at: i64) -> Self {
+        let context = Context { owner: owner.to_owned(), ..Context::default() };
+        Self {
+            operation: Some(act.to_owned()),
+            by: Some(by.to_owned()),
+            about: Some(about),
+            ..Self::new(AuditKind::Administered, at, Arc::new(context))
         }
     }
 
@@ -334,6 +348,30 @@ impl AuditEvent {
             }
         }
         canonical::to_string(&value)
+    }
+}
+
+/// A switch as its hash covers it. On and off are spelled as they were before there was a third state: rows from then have their records.
+#[derive(Serialize)]
+struct SwitchBody<'a> {
+    owner: &'a str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<SwitchState>,
+    by: &'a str,
+    at: i64,
+}
+
+impl<'a> SwitchBody<'a> {
+    fn of(switch: &'a Switch) -> Self {
+        let Switch { owner, name, state, by, at } = switch;
+        let (enabled, state) = match state {
+            SwitchState::Ask => (None, Some(SwitchState::Ask)),
+            state => (Some(state.is_on()), None),
+        };
+        Self { owner, name, enabled, state, by, at: *at }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::ToolError;
 use crate::name::ToolName;
 use crate::rule::RuleRef;
 use crate::spec::{Status, Tier};
+use crate::store::SwitchState;
 
 /// What the caller's model can do with tools.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -69,6 +70,11 @@ pub enum Exclusion {
         /// The tier.
         tier: Tier,
     },
+    /// The switch of its group is off.
+    GroupOff {
+        /// The group.
+        group: String,
+    },
     /// The feature that controls it is off.
     FeatureOff {
         /// The master switch.
@@ -107,6 +113,7 @@ impl fmt::Display for Exclusion {
             Self::KillSwitch => f.write_str("all tools are switched off"),
             Self::SourceOff { source } => write!(f, "the source \"{source}\" is switched off"),
             Self::TierOff { tier } => write!(f, "the tier {tier:?} is switched off"),
+            Self::GroupOff { group } => write!(f, "the group \"{group}\" is switched off"),
             Self::FeatureOff { feature } => write!(f, "the feature \"{feature}\" is switched off"),
             Self::Disabled => f.write_str("it is switched off"),
             Self::Rule { rule } => write!(f, "a rule denies it: {rule}"),
@@ -195,8 +202,13 @@ pub struct ToolInfo {
     /// Whether it can be used now.
     #[serde(flatten)]
     pub status: Status,
-    /// Whether it is switched on.
+    /// Whether it is switched on, and everything above it too.
     pub enabled: bool,
+    /// What holds for calls of it now: off when it or something above it is off; asked about when its own switch, that of its group or the
+    /// settings (`[tools.NAME] ask`) say so.
+    pub state: SwitchState,
+    /// What its own switch says, or else the settings and its definition, whatever is above it: what it is again when its group comes back.
+    pub own_state: SwitchState,
     /// The master switch, for a tool without one of its own.
     pub controlled_by: Option<String>,
 }
@@ -209,11 +221,19 @@ pub trait Catalog: Send + Sync {
     /// Every tool, whether enabled or not, in stable order.
     fn infos(&self) -> Vec<ToolInfo>;
 
+    /// Switches one tool off, on, or on with every call asked about. This is what is in force, not what is stored.
+    ///
+    /// # Errors
+    /// `tool_not_found`, or `tool_disabled` when a master switch controls it or it is off for good; the text says which.
+    fn set_tool_state(&self, tool: &str, state: SwitchState) -> Result<(), ToolError>;
+
     /// Switches one tool on or off.
     ///
     /// # Errors
-    /// `tool_not_found`, or `tool_disabled` when a master switch controls it; the text says which.
-    fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError>;
+    /// As [`set_tool_state`](Self::set_tool_state).
+    fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
+        self.set_tool_state(tool, enabled.into())
+    }
 
     /// The kill switch: `false` stops every new call at once.
     fn set_tools_enabled(&self, enabled: bool);

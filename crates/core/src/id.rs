@@ -99,6 +99,11 @@ id!(
 );
 
 id!(
+    /// One token of a person or a program.
+    TokenId, "token"
+);
+
+id!(
     /// One conversation.
     ConversationId, "conv"
 );

@@ -14,6 +14,7 @@
 pub mod approval;
 pub mod artifact;
 pub mod audit;
+pub mod brake;
 pub mod call;
 pub mod canonical;
 pub mod catalog;
@@ -50,6 +51,7 @@ pub use approval::{
 };
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
+pub use brake::Brake;
 pub use call::{Batch, CHANNELS, Call, Context, Origin, RawArgs, channel};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
@@ -62,7 +64,7 @@ pub use error::{ErrorType, ToolError};
 pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
-pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId};
+pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TokenId};
 pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage, Watch};
 pub use name::{NameError, ToolName, remote_name};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
@@ -74,10 +76,10 @@ pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
 pub use store::{
-    Acceptance, AcceptedBatch, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
+    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
     CallHistory, CallRecord, CallRow, CallStatus, CallStore, CutOff, GrantStore, IdempotencyKey,
-    Intent, LastError, MeasuredEnd, MetricsTally, Recovered, Settlement, StoreError, StoredCall,
-    Switch, SwitchStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally,
+    Intent, LastError, MeasuredEnd, MetricsTally, Recovered, Revocation, Settlement, StoreError, StoredCall,
+    Switch, SwitchState, SwitchStore, TokenHash, TokenStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally,
     WorkerState,
 };
 pub use taint::{Label, Labels, Raised};

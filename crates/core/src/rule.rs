@@ -86,6 +86,8 @@ pub enum Decider {
     Taint,
     /// What the owner says of the tool: `[tools.NAME] ask`.
     Tool,
+    /// A switch, of the tool or of its group, that asks.
+    Switch,
     /// The preset, by risk: no rule spoke.
     Preset,
     /// A gate of the host.

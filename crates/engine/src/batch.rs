@@ -106,9 +106,9 @@ pub(crate) fn scope(
     run: Option<Arc<Run>>,
     (calls, watch): (usize, Option<Arc<dyn Watch>>),
 ) -> Arc<Scope> {
-    let slots =
-        (calls > 1).then(|| Arc::new(Semaphore::new(engine.settings.batch_concurrency.max(1))));
     let seen = engine.registry.seen(&view);
+    let at_once = seen.policy.settings.batch_concurrency.max(1);
+    let slots = (calls > 1).then(|| Arc::new(Semaphore::new(at_once)));
     let context = without_secrets(engine, context);
     Arc::new(Scope { engine: Arc::clone(engine), origin, context, view, seen, run, slots, watch })
 }

@@ -8,38 +8,44 @@ use std::time::Duration;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
-    CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Gate, GrantStore, Guard, Invoker,
-    Label, Labels, Observer, Permissions, Raised, Recovered, RunId, RunSpec, RunUsage, Sealer,
-    StoreError, SystemClock, Tier, ToolError, ToolSpec, Watch,
+    Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, ErrorType, Gate,
+    GrantStore, Guard, Invoker, Label, Labels, Observer, Permissions, Raised, Recovered, RunId,
+    RunSpec, RunUsage, Sealer, StoreError, SwitchState, SystemClock, Tier, ToolError, ToolSpec,
+    Watch,
 };
 
 use crate::batch;
 use crate::budget::Short;
 use crate::deciding::Decisions;
 use crate::forecast::{self, Forecast};
-use crate::gate::{GrantedPermissions, PermissionGate, Preset, RulesGate, TaintGate};
+use crate::gate::Preset;
 use crate::keyed::{self, Keyed, SubmitError, Submitted};
 use crate::locks::Locks;
 use crate::observers::Observers;
+use crate::policy::{InForce, Policy};
 use crate::registry::Registry;
 use crate::rules::RuleSet;
 use crate::run::{Runs, not_open};
+use crate::running::{RunningCall, Seats};
 use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
 use crate::stage::{approve, budget};
 use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
 use crate::streams::ArtifactStreams;
+use crate::switches::{Switched, Switches};
 use crate::waiting::WaitingCalls;
 
 /// What all calls share.
 pub(crate) struct Inner {
-    pub(crate) settings: Arc<EngineSettings>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) runs: Runs,
     pub(crate) locks: Locks,
     pub(crate) waiting: WaitingCalls,
-    pub(crate) gates: Vec<Arc<dyn Gate>>,
-    pub(crate) guards: Vec<Arc<dyn Guard>>,
+    /// Every call that was received and has not ended.
+    pub(crate) seats: Seats,
+    /// Gates of the host, which every policy has.
+    gates: Vec<Arc<dyn Gate>>,
+    brake: Option<Arc<dyn Brake>>,
     pub(crate) observers: Observers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) calls: Arc<dyn CallStore>,
@@ -107,13 +113,18 @@ impl Inner {
         let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The preset that calls of this agent are judged by.
-    pub(crate) fn preset_of(&self, agent: &str) -> Preset {
+    /// The preset that calls of this agent are judged by, under these settings.
+    pub(crate) fn preset_of(&self, agent: &str, settings: &EngineSettings) -> Preset {
         if agent.is_empty() {
-            return self.settings.preset;
+            return settings.preset;
         }
         let own = self.agent_presets.read().unwrap_or_else(PoisonError::into_inner);
-        own.get(agent).copied().unwrap_or(self.settings.preset)
+        own.get(agent).copied().unwrap_or(settings.preset)
+    }
+
+    /// Whether any tool may run at all now: neither the switch nor the brake is against it. Asked anew each time.
+    pub(crate) fn tools_enabled(&self) -> bool {
+        self.registry.tools_enabled() && !self.brake.as_ref().is_some_and(|brake| brake.is_on())
     }
 
     pub(crate) fn count(&self) {
@@ -129,10 +140,9 @@ pub struct Engine {
 
 /// Sets an engine up.
 pub struct EngineBuilder {
-    settings: EngineSettings,
-    permissions: Arc<dyn Permissions>,
+    policy: Policy,
     gates: Vec<Arc<dyn Gate>>,
-    guards: Vec<Arc<dyn Guard>>,
+    brake: Option<Arc<dyn Brake>>,
     observers: Vec<Arc<dyn Observer>>,
     approver: Option<Arc<dyn Approver>>,
     calls: Arc<dyn CallStore>,
@@ -140,19 +150,16 @@ pub struct EngineBuilder {
     grants: Arc<dyn GrantStore>,
     artifacts: Arc<dyn ArtifactStore>,
     clock: Arc<dyn Clock>,
-    secrets: Vec<String>,
     sealing: Sealing,
-    rules: RuleSet,
     setup: serde_json::Value,
 }
 
 impl Default for EngineBuilder {
     fn default() -> Self {
         Self {
-            settings: EngineSettings::default(),
-            permissions: Arc::new(GrantedPermissions::default()),
+            policy: Policy::default(),
             gates: Vec::new(),
-            guards: Vec::new(),
+            brake: None,
             observers: Vec::new(),
             approver: None,
             calls: Arc::new(MemoryCalls::light()),
@@ -160,21 +167,19 @@ impl Default for EngineBuilder {
             grants: Arc::new(MemoryGrants::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             clock: Arc::new(SystemClock),
-            secrets: Vec::new(),
             sealing: Sealing::default(),
-            rules: RuleSet::default(),
             setup: serde_json::Value::Null,
         }
     }
 }
 
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+    ($($(#[$doc:meta])* $name:ident in $place:ident$(.$part:ident)?: $type:ty;)*) => {
         $($(#[$doc])*
         #[must_use]
-        pub fn $name(mut self, $name: $type) -> Self {
-            self.$name = $name;
-            self
+        pub fn $name(mut $place, $name: $type) -> Self {
+            $place$(.$part)?.$name = $name;
+            $place
         })*
     };
 }
@@ -182,27 +187,42 @@ macro_rules! setters {
 impl EngineBuilder {
     setters! {
         /// Preset, per-tool overrides and limits.
-        settings: EngineSettings;
+        settings in self.policy: EngineSettings;
         /// The host's permissions; all granted by default.
-        permissions: Arc<dyn Permissions>;
-        /// Where calls and outcomes are recorded.
-        calls: Arc<dyn CallStore>;
-        /// Where questions to people are kept.
-        approvals: Arc<dyn ApprovalStore>;
-        /// Where remembered approvals are kept.
-        grants: Arc<dyn GrantStore>;
-        /// Where large results are kept.
-        artifacts: Arc<dyn ArtifactStore>;
-        /// Where wall-clock time comes from.
-        clock: Arc<dyn Clock>;
-        /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
-        /// `worker` beside: this engine's number in the call store.
-        setup: serde_json::Value;
+        permissions in self.policy: Arc<dyn Permissions>;
         /// The rules of all layers: judged after the permissions. Tools that one of them denies to everybody are in no view.
-        rules: RuleSet;
+        rules in self.policy: RuleSet;
         /// Values that are masked in every result, beside the configured values of tools that their definitions call secret: keys of
         /// providers, all that is in the vault.
-        secrets: Vec<String>;
+        secrets in self.policy: Vec<String>;
+        /// Where calls and outcomes are recorded.
+        calls in self: Arc<dyn CallStore>;
+        /// Where questions to people are kept.
+        approvals in self: Arc<dyn ApprovalStore>;
+        /// Where remembered approvals are kept.
+        grants in self: Arc<dyn GrantStore>;
+        /// Where large results are kept.
+        artifacts in self: Arc<dyn ArtifactStore>;
+        /// Where wall-clock time comes from.
+        clock in self: Arc<dyn Clock>;
+        /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
+        /// `worker` beside: this engine's number in the call store.
+        setup in self: serde_json::Value;
+    }
+
+    /// What stops every tool from outside the process; nothing by default. It is asked twice about each call: when it is received, and
+    /// right before its start is recorded.
+    #[must_use]
+    pub fn brake(mut self, brake: Arc<dyn Brake>) -> Self {
+        self.brake = Some(brake);
+        self
+    }
+
+    /// Settings, permissions, rules, guards and secrets at once, in place of what was said of them before.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
     }
 
     /// What seals arguments that hold secrets where they have to be kept; by default a key that ends with the process, so that no other
@@ -230,7 +250,7 @@ impl EngineBuilder {
     /// Adds a guard hook after those added before.
     #[must_use]
     pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
-        self.guards.push(guard);
+        self.policy.guards.push(guard);
         self
     }
 
@@ -244,27 +264,20 @@ impl EngineBuilder {
     /// The engine, without tools: attach sources to its catalog.
     #[must_use]
     pub fn build(self) -> Engine {
-        let settings = Arc::new(self.settings);
-        let permission: Arc<dyn Gate> = Arc::new(PermissionGate::new(self.permissions));
-        let taint: Arc<dyn Gate> = Arc::new(TaintGate::new(&settings.tools));
-        let rules: Arc<dyn Gate> =
-            Arc::new(RulesGate::new(self.rules.clone(), Arc::clone(&self.clock)));
-        let gates = [permission, rules, taint].into_iter().chain(self.gates).collect();
         // Configured values of tools are learned with the definitions that say which of them are secret.
         let secrets = self.sealing.secrets.clone();
-        secrets.learn(self.secrets.iter().map(String::as_str));
-        let settings_chars = settings.result_chars;
+        secrets.learn(self.policy.secrets.iter().map(String::as_str));
+        let settings_chars = self.policy.settings.result_chars;
+        let policy = InForce::new(self.policy, &self.gates, &self.clock);
         Engine {
             inner: Arc::new(Inner {
-                registry: Arc::new(
-                    Registry::new(Arc::clone(&settings), secrets.clone()).with_rules(self.rules),
-                ),
-                settings,
+                registry: Arc::new(Registry::new(policy, secrets.clone())),
                 runs: Runs::default(),
                 locks: Locks::default(),
                 waiting: WaitingCalls::default(),
-                gates,
-                guards: self.guards,
+                seats: Seats::default(),
+                gates: self.gates,
+                brake: self.brake,
                 observers: Observers::new(self.observers),
                 approver: self.approver,
                 calls: self.calls,
@@ -273,8 +286,7 @@ impl EngineBuilder {
                 streams: Arc::new(ArtifactStreams {
                     artifacts: Arc::clone(&self.artifacts),
                     secrets: secrets.clone(),
-                    // The counts and the marker around them need their room too.
-                    chars: settings_chars.saturating_sub(LINES_CHARS),
+                    chars: ends_of(settings_chars).into(),
                 }),
                 artifacts: self.artifacts,
                 clock: self.clock,
@@ -290,6 +302,11 @@ impl EngineBuilder {
             }),
         }
     }
+}
+
+/// Characters of the two ends of a stream: the counts and the marker around them need their room too.
+fn ends_of(result_chars: usize) -> usize {
+    result_chars.saturating_sub(LINES_CHARS)
 }
 
 /// Characters of the lines around the two ends of a stream.
@@ -327,39 +344,101 @@ impl Engine {
         self.inner.registry.read().look_up(name).map(|tool| Arc::clone(tool.spec()))
     }
 
-    /// Whether tools are on at all: the kill switch.
+    /// Whether tools are on at all: neither the kill switch nor the brake is against it.
     #[must_use]
     pub fn tools_enabled(&self) -> bool {
-        self.inner.registry.tools_enabled()
+        self.inner.tools_enabled()
+    }
+
+    /// Puts one switch into force, or with `None` its default; what is stored stays as it is. What is above a tool leaves the tool's own
+    /// switch alone.
+    ///
+    /// # Errors
+    /// `validation_error` for a state that it cannot have; for a tool as [`Catalog::set_tool_state`].
+    pub fn set_switch(
+        &self,
+        switched: &Switched,
+        state: Option<SwitchState>,
+    ) -> Result<(), ToolError> {
+        match (switched, state) {
+            (Switched::Tool(tool), Some(state)) => self.inner.registry.set_tool_state(tool, state),
+            (_, Some(state)) if !switched.can_be(state) => Err(ToolError::new(
+                ErrorType::ValidationError,
+                format!("Only a tool or a group is asked about; {} is on or off.", switched.name()),
+            )),
+            _ => {
+                self.inner.registry.switch(switched, state);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes these the switches in force, in place of all that were set before; whether anything is another than before. A tool may be
+    /// named that is not loaded yet. Ask, where only on and off are possible, counts as off.
+    pub fn apply_switches(&self, switches: &[(Switched, SwitchState)]) -> bool {
+        self.inner.registry.switch_all(Switches::of(switches))
+    }
+
+    /// Switches a group: off takes its tools out of every view, ask asks about every call of them. Their own switches stay as they are.
+    pub fn set_group_state(&self, group: &str, state: SwitchState) {
+        self.inner.registry.switch(&Switched::Group(group.to_owned()), Some(state));
     }
 
     /// Switches a source on or off; its calls end with `tools_disabled`.
     pub fn set_source_enabled(&self, source: &str, enabled: bool) {
-        self.inner.registry.change(|state| {
-            if enabled {
-                state.sources_off.remove(source)
-            } else {
-                state.sources_off.insert(source.to_owned())
-            }
-        });
+        self.inner.registry.switch(&Switched::Source(source.to_owned()), Some(enabled.into()));
     }
 
     /// Switches a tier on or off; its calls end with `tools_disabled`.
     pub fn set_tier_enabled(&self, tier: Tier, enabled: bool) {
-        self.inner.registry.change(|state| {
-            if enabled { state.tiers_off.remove(&tier) } else { state.tiers_off.insert(tier) }
-        });
+        self.inner.registry.switch(&Switched::Tier(tier), Some(enabled.into()));
     }
 
     /// Switches a feature, the master of the tools it controls, on or off.
     pub fn set_feature_enabled(&self, feature: &str, enabled: bool) {
-        self.inner.registry.change(|state| {
-            if enabled {
-                state.features_off.remove(feature)
-            } else {
-                state.features_off.insert(feature.to_owned())
-            }
-        });
+        self.inner.registry.switch(&Switched::Feature(feature.to_owned()), Some(enabled.into()));
+    }
+
+    /// Puts another policy into force, all of it at once: for every call that is received from now on, in runs that are at work too. Every
+    /// registered tool is set up by the new settings, every view is made anew, secrets are added.
+    ///
+    /// A call is judged by the one policy that was in force when it was received, to its end, so that what a person was asked and what ran
+    /// follow from the same rules. Only what the new policy denies, or what was switched off meanwhile, is refused right before a call runs
+    /// that has waited for a person or its turn.
+    pub fn reconfigure(&self, policy: Policy) {
+        let inner = &self.inner;
+        inner.secrets.learn(policy.secrets.iter().map(String::as_str));
+        inner.streams.chars.store(ends_of(policy.settings.result_chars), Ordering::Relaxed);
+        inner.registry.reconfigure(InForce::new(policy, &inner.gates, &inner.clock));
+    }
+
+    /// The settings that calls begin under now.
+    #[must_use]
+    pub fn settings(&self) -> EngineSettings {
+        self.inner.registry.policy().settings.clone()
+    }
+
+    /// Calls that are at work: from the record of their start until they have ended.
+    #[must_use]
+    pub fn running(&self) -> Vec<RunningCall> {
+        self.inner.seats.running()
+    }
+
+    /// Calls that were received and have not ended: those at work, and those that wait for a person or their turn in this process.
+    #[must_use]
+    pub fn waiting_now(&self) -> u64 {
+        self.inner.seats.count()
+    }
+
+    /// Stops one call, wherever in the pipeline it is: what has not run does not, a tool at work is told to stop. Its outcome is
+    /// `cancelled`, with the warning that it may have taken effect where that is so. `false` = no such call is here.
+    pub fn cancel_call(&self, call: CallId) -> bool {
+        self.inner.seats.cancel(call)
+    }
+
+    /// Stops the calls at work that are meant; their ids.
+    pub fn cancel_all(&self, is_meant: impl Fn(&RunningCall) -> bool) -> Vec<CallId> {
+        self.inner.seats.cancel_all(is_meant)
     }
 
     /// Gives the calls of an agent a preset of its own, in place of the engine's.

@@ -18,8 +18,10 @@ use toolcrib_core::{
 use crate::budget::Reservation;
 use crate::engine::Inner;
 use crate::locks::Held;
+use crate::policy::InForce;
 use crate::registry::Registered;
 use crate::run::Run;
+use crate::running::Seat;
 use crate::secrets::Secrets;
 use crate::stage::approve::{self, Resumed};
 use crate::stage::shape;
@@ -132,6 +134,8 @@ pub(crate) struct InFlight {
     pub(crate) held: Option<Vec<Held>>,
     pub(crate) permits: Vec<OwnedSemaphorePermit>,
     pub(crate) cancel: CancellationToken,
+    /// Where whoever stops calls finds it; `None` = it is only looked at, or has ended.
+    pub(crate) seat: Option<Seat>,
     /// When the intent was recorded, in milliseconds since 1970; `None` = it never was.
     pub(crate) started_at: Option<i64>,
     pub(crate) received_at: i64,
@@ -155,6 +159,7 @@ impl InFlight {
     pub(crate) fn new(scope: Arc<Scope>, call: Call, resumed: Option<Box<Resumed>>) -> Self {
         let cancel = scope.cancel_token();
         let received_at = scope.engine.clock.now_ms();
+        let seat = scope.engine.seats.take(call.id, &cancel);
         Self {
             call: call.id,
             asked: call.name,
@@ -181,6 +186,7 @@ impl InFlight {
             held: None,
             permits: Vec::new(),
             cancel,
+            seat: Some(seat),
             started_at: None,
             received_at,
             attempts: 0,
@@ -199,6 +205,11 @@ impl InFlight {
 
     pub(crate) fn engine(&self) -> &Arc<Inner> {
         &self.scope.engine
+    }
+
+    /// The policy that was in force when the call was received.
+    pub(crate) fn policy(&self) -> &InForce {
+        &self.scope.seen.policy
     }
 
     /// The tool; stages after 2 run only for calls that have one.
@@ -489,7 +500,13 @@ impl Drop for InFlight {
             settlement = settlement.with_outcome(&self.outcome(kind, Err(error)));
         }
         let question = self.question.take();
+        if let Some(seat) = &self.seat {
+            seat.is_over();
+        }
+        // It has ended when that is recorded.
+        let seat = self.seat.take();
         let mut settle = Box::pin(async move {
+            let _seat = seat;
             let closing = question.map(|id| {
                 let closed = approve::denied_by("stopped", engine.clock.now_ms());
                 engine.approvals.decide(id, closed)

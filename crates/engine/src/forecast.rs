@@ -73,6 +73,7 @@ pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Forecast> {
         // Nothing was begun, so there is no outcome to be recorded.
         flight.answered = true;
         flight.dry = true;
+        flight.seat = None;
         let end = pipeline::foresee(&mut flight).await;
         forecasts.push(forecast(&mut flight, end).await);
     }

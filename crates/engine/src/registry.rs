@@ -1,6 +1,6 @@
 //! The registry: sources that load and unload, unique names, switches, and the views that callers get.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,22 +9,24 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::Semaphore;
 use toolcrib_core::spec::SPEC_VERSION;
 use toolcrib_core::{
-    BoxFuture, Catalog, Entry, ErrorType, Source, Status, Tier, ToolError, ToolInfo, ToolName,
-    ToolSpec, View, ViewRequest, remote_name,
+    BoxFuture, Catalog, Entry, ErrorType, Source, Status, SwitchState, Tier, ToolError, ToolInfo,
+    ToolName, ToolSpec, View, ViewRequest, remote_name,
 };
 
 use crate::args::Schema;
-use crate::rules::RuleSet;
+use crate::policy::InForce;
 use crate::secrets::Secrets;
 use crate::settings::EngineSettings;
+use crate::switches::{Switched, Switches};
 use crate::view::{self, Seen};
 
 /// A tool with everything the pipeline needs to run it.
+#[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) entry: Entry,
     pub(crate) source: Arc<str>,
-    pub(crate) schema: Schema,
-    pub(crate) output_schema: Option<Schema>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) output_schema: Option<Arc<Schema>>,
     pub(crate) timeout: Duration,
     /// On or off by the owner's settings; a switch that a person sets later wins.
     enabled: Option<bool>,
@@ -45,25 +47,40 @@ impl Registered {
         self.entry.spec()
     }
 
+    /// Takes what the settings say of it; `before` are those that it followed until now, whose limit stays where it is the same, so that
+    /// calls at work count on.
+    fn follow(&mut self, now: &EngineSettings, before: Option<&EngineSettings>, secrets: &Secrets) {
+        let spec = Arc::clone(self.spec());
+        let own = now.of_tool(names(&spec));
+        secrets.learn(secrets_of(&spec, &own.config));
+        self.missing_config = spec
+            .config
+            .iter()
+            .filter(|key| key.required && own.config.get(&key.key).is_none_or(String::is_empty))
+            .map(|key| key.key.clone())
+            .collect();
+        self.timeout = own.timeout.unwrap_or(spec.timeout).min(LONGEST);
+        self.enabled = own.enabled;
+        self.off_for_good = own.off_for_good;
+        self.ask = own.ask;
+        let limit = before.map(|before| before.of_tool(names(&spec)).max_concurrent);
+        if limit != Some(own.max_concurrent) {
+            self.limit = own.max_concurrent.map(semaphore);
+        }
+    }
+
     /// Hash of the definition, computed when something is first bound to it.
     pub(crate) fn definition_hash(&self) -> &str {
         self.definition_hash.get_or_init(|| self.spec().definition_hash())
     }
 }
 
-/// Everything that is switched or loaded.
-#[derive(Default)]
+/// Everything that is switched, loaded or said.
 pub(crate) struct State {
     /// In order of loading.
     pub(crate) sources: Vec<(Arc<str>, Vec<Arc<Registered>>)>,
-    pub(crate) toggles: HashMap<ToolName, bool>,
-    pub(crate) features_off: HashSet<String>,
-    /// Which roles have which tools.
-    pub(crate) flags: BTreeMap<String, bool>,
-    /// What people say of tools.
-    pub(crate) rules: RuleSet,
-    pub(crate) sources_off: HashSet<String>,
-    pub(crate) tiers_off: HashSet<Tier>,
+    pub(crate) switches: Switches,
+    pub(crate) policy: Arc<InForce>,
 }
 
 impl State {
@@ -82,11 +99,52 @@ impl State {
         self.find(name).or_else(|| self.find(&view::remote_spelling(name)?))
     }
 
-    /// Whether a person, or else the settings, or else the definition, has the tool on.
-    pub(crate) fn is_on(&self, tool: &Registered) -> bool {
+    /// What a person says of the tool, or else the settings, or else the definition. A tool with a master has no switch of its own.
+    fn own_state(&self, tool: &Registered) -> SwitchState {
         let spec = tool.spec();
-        let switched = self.toggles.get(&spec.name).copied().or(tool.enabled);
-        !tool.off_for_good && switched.unwrap_or(spec.default_enabled)
+        if tool.off_for_good {
+            return SwitchState::Off;
+        }
+        let switched = self.switches.tool(spec).filter(|_| spec.controlled_by.is_none());
+        let state = switched
+            .unwrap_or_else(|| SwitchState::from(tool.enabled.unwrap_or(spec.default_enabled)));
+        // A switch that is on does not take back what the settings ask about.
+        if tool.ask == Some(true) { state.min(SwitchState::Ask) } else { state }
+    }
+
+    /// Whether the tool's own switch has it on.
+    pub(crate) fn is_on(&self, tool: &Registered) -> bool {
+        self.own_state(tool).is_on()
+    }
+
+    pub(crate) fn is_feature_on(&self, feature: &str) -> bool {
+        match self.switches.feature(feature) {
+            Some(state) => state.is_on(),
+            None => !self.policy.settings.features_off.contains(feature),
+        }
+    }
+
+    /// What holds for calls of a tool, with all that is above it.
+    fn state_of(&self, tool: &Registered) -> SwitchState {
+        if view::switched_off(self, tool).is_some() {
+            return SwitchState::Off;
+        }
+        let own = self.own_state(tool);
+        if self.switch_that_asks(tool).is_some() { own.min(SwitchState::Ask) } else { own }
+    }
+
+    /// The switch that asks about every call of a tool, in words.
+    pub(crate) fn switch_that_asks(&self, tool: &Registered) -> Option<String> {
+        let spec = tool.spec();
+        let own = self.switches.tool(spec).filter(|_| spec.controlled_by.is_none());
+        if own == Some(SwitchState::Ask) {
+            return Some(format!("a switch asks about every call of {}", spec.name));
+        }
+        let group = spec.group.as_ref()?;
+        (self.switches.group(group) == Some(SwitchState::Ask)).then(|| {
+            let name = &spec.name;
+            format!("a switch asks about every call of the group \"{group}\", which {name} is in")
+        })
     }
 }
 
@@ -98,7 +156,6 @@ pub(crate) struct Registry {
     views: RwLock<HashMap<ViewRequest, Arc<Seen>, foldhash::fast::RandomState>>,
     /// The view of callers without limits, which most are.
     widest: ArcSwapOption<Seen>,
-    settings: Arc<EngineSettings>,
     /// Learns the configured values that a definition calls secret.
     secrets: Secrets,
 }
@@ -119,27 +176,62 @@ fn secrets_of<'a>(
 }
 
 impl Registry {
-    pub(crate) fn new(settings: Arc<EngineSettings>, secrets: Secrets) -> Self {
-        let state = State {
-            features_off: settings.features_off.clone(),
-            flags: settings.flags.clone(),
-            ..State::default()
-        };
+    pub(crate) fn new(policy: Arc<InForce>, secrets: Secrets) -> Self {
+        let state = State { sources: Vec::new(), switches: Switches::default(), policy };
         Self {
             state: RwLock::new(state),
             tools_enabled: AtomicBool::new(true),
             generation: AtomicU64::new(1),
             views: RwLock::default(),
             widest: ArcSwapOption::empty(),
-            settings,
             secrets,
         }
     }
 
-    /// The same with rules: tools that they deny to everybody are in no view.
-    pub(crate) fn with_rules(self, rules: RuleSet) -> Self {
-        self.change(|state| state.rules = rules);
-        self
+    /// The policy that calls begin under now.
+    pub(crate) fn policy(&self) -> Arc<InForce> {
+        Arc::clone(&self.read().policy)
+    }
+
+    /// Puts another policy into force, with every tool set up as it says. Calls at work keep the tools that they began with.
+    pub(crate) fn reconfigure(&self, policy: Arc<InForce>) {
+        self.change(|state| {
+            for (_, tools) in &mut state.sources {
+                self.follow(tools, &state.policy.settings, &policy.settings);
+            }
+            state.policy = policy;
+        });
+    }
+
+    /// Sets the tools of one source up anew.
+    fn follow(&self, tools: &mut [Arc<Registered>], before: &EngineSettings, now: &EngineSettings) {
+        let fresh = (before.max_per_source != now.max_per_source)
+            .then(|| now.max_per_source.map(semaphore));
+        for tool in tools {
+            let mut set = Registered::clone(tool);
+            if let Some(limit) = &fresh {
+                set.source_limit.clone_from(limit);
+            }
+            set.follow(now, Some(before), &self.secrets);
+            *tool = Arc::new(set);
+        }
+    }
+
+    /// Sets a switch, or takes its setting back.
+    pub(crate) fn switch(&self, switched: &Switched, state: Option<SwitchState>) {
+        self.change(|all| all.switches.set(switched, state));
+    }
+
+    /// Makes these the switches, in place of all that were set before; whether anything is another than before.
+    pub(crate) fn switch_all(&self, switches: Switches) -> bool {
+        if self.read().switches == switches {
+            return false;
+        }
+        self.change(|state| {
+            let changed = state.switches != switches;
+            state.switches = switches;
+            changed
+        })
     }
 
     pub(crate) fn tools_enabled(&self) -> bool {
@@ -154,6 +246,7 @@ impl Registry {
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state);
+        self.tools_enabled.store(!state.switches.is_everything_off(), Ordering::Release);
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.views.write().unwrap_or_else(PoisonError::into_inner).clear();
         self.widest.store(None);
@@ -171,7 +264,7 @@ impl Registry {
         }
         // The state stays locked until the view is cached, so that no change slips in between.
         let state = self.read();
-        let seen = Arc::new(view::resolve(&state, request));
+        let seen = Arc::new(view::resolve(&state, request, self.generation()));
         let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
         if views.len() >= CACHED_VIEWS {
             views.clear();
@@ -189,13 +282,15 @@ impl Registry {
         source: &Arc<str>,
         remote: bool,
         entries: Vec<Entry>,
+        policy: &InForce,
     ) -> Result<Vec<Arc<Registered>>, ToolError> {
-        let source_limit = self.settings.max_per_source.map(semaphore);
+        let source_limit = policy.settings.max_per_source.map(semaphore);
         let mut names = HashSet::new();
         let mut tools = Vec::with_capacity(entries.len());
         for entry in entries {
             let name = entry.spec().name.clone();
-            let what = match self.registered(source, remote, entry, source_limit.clone()) {
+            let what = match self.registered(source, remote, entry, (policy, source_limit.clone()))
+            {
                 Ok(tool) if names.insert(name.clone()) => {
                     tools.push(Arc::new(tool));
                     continue;
@@ -208,7 +303,7 @@ impl Registry {
             }
             let free = names.insert(name.clone());
             let row = if free { name } else { remote_name(source, name.as_str()) };
-            tools.push(self.row(source, row, &what)?);
+            tools.push(self.row(source, row, &what, policy)?);
         }
         Ok(tools)
     }
@@ -219,8 +314,9 @@ impl Registry {
         source: &Arc<str>,
         name: ToolName,
         what: &str,
+        policy: &InForce,
     ) -> Result<Arc<Registered>, ToolError> {
-        self.registered(source, true, Entry::broken(name.clone(), what), None)
+        self.registered(source, true, Entry::broken(name.clone(), what), (policy, None))
             .map(Arc::new)
             .map_err(|what| refused(&name, source, &what))
     }
@@ -231,7 +327,7 @@ impl Registry {
         source: &Arc<str>,
         remote: bool,
         entry: Entry,
-        source_limit: Option<Arc<Semaphore>>,
+        (policy, source_limit): (&InForce, Option<Arc<Semaphore>>),
     ) -> Result<Registered, String> {
         let spec = Arc::clone(entry.spec());
         if spec.spec_version > SPEC_VERSION {
@@ -249,29 +345,23 @@ impl Registry {
             .map(Schema::check_shared)
             .transpose()
             .map_err(|error| format!("output schema: {error}"))?;
-        let own = self.settings.of_tool(names(&spec));
-        self.secrets.learn(secrets_of(&spec, &own.config));
-        let missing_config = spec
-            .config
-            .iter()
-            .filter(|key| key.required && own.config.get(&key.key).is_none_or(String::is_empty))
-            .map(|key| key.key.clone())
-            .collect();
-        Ok(Registered {
+        let mut tool = Registered {
             source: Arc::clone(source),
-            schema,
-            output_schema,
-            timeout: own.timeout.unwrap_or(spec.timeout).min(LONGEST),
-            enabled: own.enabled,
-            off_for_good: own.off_for_good,
+            schema: Arc::new(schema),
+            output_schema: output_schema.map(Arc::new),
+            timeout: spec.timeout,
+            enabled: None,
+            off_for_good: false,
             remote: remote || spec.tier == Tier::Interface,
-            ask: own.ask,
-            limit: own.max_concurrent.map(semaphore),
+            ask: None,
+            limit: None,
             source_limit,
-            missing_config,
+            missing_config: Vec::new(),
             definition_hash: OnceLock::new(),
             entry,
-        })
+        };
+        tool.follow(&policy.settings, None, &self.secrets);
+        Ok(tool)
     }
 }
 
@@ -300,7 +390,8 @@ impl Catalog for Registry {
             .tools()
             .map(|tool| {
                 let spec = tool.spec();
-                let enabled = state.is_on(tool) && view::switched_off(&state, tool).is_none();
+                let holds = state.state_of(tool);
+                let enabled = holds.is_on();
                 let status = if enabled { view::status(tool) } else { Status::Disabled };
                 ToolInfo {
                     id: spec.name.clone(),
@@ -313,13 +404,15 @@ impl Catalog for Registry {
                     group: spec.group.clone(),
                     status,
                     enabled,
+                    state: holds,
+                    own_state: state.own_state(tool),
                     controlled_by: spec.controlled_by.clone(),
                 }
             })
             .collect()
     }
 
-    fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
+    fn set_tool_state(&self, tool: &str, wanted: SwitchState) -> Result<(), ToolError> {
         self.change(|state| {
             let Some(found) = state.find(tool) else {
                 return Err(ToolError::new(
@@ -337,7 +430,7 @@ impl Catalog for Registry {
                     ),
                 ));
             }
-            if enabled && found.off_for_good {
+            if wanted.is_on() && found.off_for_good {
                 return Err(ToolError::new(
                     ErrorType::ToolDisabled,
                     format!(
@@ -346,22 +439,27 @@ impl Catalog for Registry {
                     ),
                 ));
             }
-            state.toggles.insert(spec.name.clone(), enabled);
+            state.switches.set(&Switched::Tool(spec.name.to_string()), Some(wanted));
             Ok(())
         })
     }
 
     fn set_tools_enabled(&self, enabled: bool) {
-        self.tools_enabled.store(enabled, Ordering::Release);
-        self.change(|_| ());
+        self.switch(&Switched::Everything, Some(enabled.into()));
     }
 
     fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>> {
         Box::pin(async move {
             let id: Arc<str> = source.id().into();
             let remote = source.is_remote();
-            let mut tools = self.prepare(&id, remote, source.load().await?)?;
+            let entries = source.load().await?;
+            let policy = self.policy();
+            let mut tools = self.prepare(&id, remote, entries, &policy)?;
             self.change(|state| {
+                let now = Arc::clone(&state.policy);
+                if !Arc::ptr_eq(&policy, &now) {
+                    self.follow(&mut tools, &policy.settings, &now.settings);
+                }
                 let taken: HashMap<&str, &str> = state
                     .sources
                     .iter()
@@ -376,7 +474,7 @@ impl Catalog for Registry {
                     if !remote {
                         return Err(refused(&name, &id, &what));
                     }
-                    *tool = self.row(&id, remote_name(&id, name.as_str()), &what)?;
+                    *tool = self.row(&id, remote_name(&id, name.as_str()), &what, &now)?;
                 }
                 let count = tools.len();
                 match state.sources.iter_mut().find(|(other, _)| *other == id) {

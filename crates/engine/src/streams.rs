@@ -1,6 +1,7 @@
 //! Long results: written piece by piece into an artifact, with both ends kept for the model.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::tool::Streams;
@@ -15,7 +16,7 @@ pub(crate) struct ArtifactStreams {
     /// Masked before anything is kept.
     pub(crate) secrets: Secrets,
     /// Characters of both ends together.
-    pub(crate) chars: usize,
+    pub(crate) chars: AtomicUsize,
 }
 
 impl Streams for ArtifactStreams {
@@ -32,7 +33,7 @@ impl Streams for ArtifactStreams {
         // Without an artifact the model still gets both ends: a full disk must not lose a result that was computed.
         let writer = self.artifacts.create(new).ok();
         Box::new(Stream {
-            ends: HeadTail::new(self.chars),
+            ends: HeadTail::new(self.chars.load(Ordering::Relaxed)),
             media_type: media_type.to_owned(),
             writer,
             total: 0,

@@ -4,16 +4,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolcrib_core::pattern::{self, Named};
-use toolcrib_core::{Entry, Excluded, Exclusion, Status, Tier, ToolName, View, ViewRequest};
+use toolcrib_core::{
+    Entry, Excluded, Exclusion, Status, SwitchState, Tier, ToolName, View, ViewRequest,
+};
 
+use crate::policy::InForce;
 use crate::registry::{Registered, State};
 use crate::role;
 
 /// A resolved view, with what the pipeline needs of each tool.
 pub(crate) struct Seen {
     pub(crate) view: Arc<View>,
+    /// The policy that it was made under: whoever holds a view holds what belongs to it.
+    pub(crate) policy: Arc<InForce>,
+    /// The generation of the registry that it shows.
+    pub(crate) generation: u64,
     names: HashMap<String, Arc<Registered>, foldhash::fast::RandomState>,
     excluded: HashMap<ToolName, Exclusion>,
+    /// Why every call of some tools is asked about, whatever else is said of it.
+    asks: HashMap<ToolName, String>,
 }
 
 impl Seen {
@@ -25,6 +34,11 @@ impl Seen {
     /// Why a tool is not in the view.
     pub(crate) fn exclusion(&self, name: &ToolName) -> Option<&Exclusion> {
         self.excluded.get(name)
+    }
+
+    /// Why every call of a tool is asked about, when a switch says so.
+    pub(crate) fn asks(&self, name: &ToolName) -> Option<&str> {
+        self.asks.get(name).map(String::as_str)
     }
 }
 
@@ -50,7 +64,7 @@ pub(crate) fn status(tool: &Registered) -> Status {
     }
 }
 
-pub(crate) fn resolve(state: &State, request: &ViewRequest) -> Seen {
+pub(crate) fn resolve(state: &State, request: &ViewRequest, generation: u64) -> Seen {
     let mut tools: Vec<Arc<Registered>> = Vec::new();
     let mut excluded = Vec::new();
     for tool in state.tools() {
@@ -72,26 +86,23 @@ pub(crate) fn resolve(state: &State, request: &ViewRequest) -> Seen {
     }
     let entries = tools.iter().map(|tool| tool.entry.clone()).collect();
     let reasons = excluded.iter().map(|e| (e.name.clone(), e.reason.clone())).collect();
-    Seen { view: Arc::new(View::new(entries, excluded)), names, excluded: reasons }
+    let asked = tools.iter().filter_map(|tool| {
+        let why = state.switch_that_asks(tool)?;
+        Some((tool.spec().name.clone(), why))
+    });
+    Seen {
+        asks: asked.collect(),
+        view: Arc::new(View::new(entries, excluded)),
+        policy: Arc::clone(&state.policy),
+        generation,
+        names,
+        excluded: reasons,
+    }
 }
 
 fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<Exclusion> {
-    if let Some(off) = switched_off(state, tool) {
-        return Some(off);
-    }
-    let spec = tool.spec();
-    if let Some(feature) = spec.controlled_by.as_ref().filter(|f| request.features_off.contains(*f))
-    {
-        return Some(Exclusion::FeatureOff { feature: feature.clone() });
-    }
-    if !state.is_on(tool) {
-        return Some(Exclusion::Disabled);
-    }
-    if let Some(rule) = state.rules.removing(spec) {
-        return Some(Exclusion::Rule { rule: rule.clone() });
-    }
-    if let Some(flag) = role::denied(&state.flags, &request.role, spec) {
-        return Some(Exclusion::Role { flag });
+    if let Some(barred) = barred(state, request, tool) {
+        return Some(barred);
     }
     if !listed(request.agent.as_deref(), tool) {
         return Some(Exclusion::Agent);
@@ -113,17 +124,40 @@ fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<
     None
 }
 
+/// What people have said against a tool: switches, rules and flags. It may be said while a call of it waits.
+pub(crate) fn barred(state: &State, request: &ViewRequest, tool: &Registered) -> Option<Exclusion> {
+    if let Some(off) = switched_off(state, tool) {
+        return Some(off);
+    }
+    let spec = tool.spec();
+    if let Some(feature) = spec.controlled_by.as_ref().filter(|f| request.features_off.contains(*f))
+    {
+        return Some(Exclusion::FeatureOff { feature: feature.clone() });
+    }
+    if !state.is_on(tool) {
+        return Some(Exclusion::Disabled);
+    }
+    if let Some(rule) = state.policy.rules.removing(spec) {
+        return Some(Exclusion::Rule { rule: rule.clone() });
+    }
+    let flags = &state.policy.settings.flags;
+    role::denied(flags, &request.role, spec).map(|flag| Exclusion::Role { flag })
+}
+
 /// The switch above the tool's own that is off.
 pub(crate) fn switched_off(state: &State, tool: &Registered) -> Option<Exclusion> {
     let spec = tool.spec();
-    if state.sources_off.contains(&*tool.source) {
+    if state.switches.is_source_off(&tool.source) {
         return Some(Exclusion::SourceOff { source: tool.source.to_string() });
     }
-    if state.tiers_off.contains(&spec.tier) {
+    if state.switches.is_tier_off(spec.tier) {
         return Some(Exclusion::TierOff { tier: spec.tier });
     }
-    let feature = spec.controlled_by.as_ref().filter(|f| state.features_off.contains(*f))?;
-    Some(Exclusion::FeatureOff { feature: feature.clone() })
+    if let Some(feature) = spec.controlled_by.as_ref().filter(|f| !state.is_feature_on(f)) {
+        return Some(Exclusion::FeatureOff { feature: feature.clone() });
+    }
+    let off = |group: &&String| state.switches.group(group) == Some(SwitchState::Off);
+    spec.group.as_ref().filter(off).map(|group| Exclusion::GroupOff { group: group.clone() })
 }
 
 fn listed(list: Option<&[String]>, tool: &Registered) -> bool {

@@ -10,6 +10,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/002.sql"),
     include_str!("migrations/003.sql"),
     include_str!("migrations/004.sql"),
+    include_str!("migrations/005.sql"),
+    include_str!("migrations/006.sql"),
 ];
 
 /// The version that a database has after these.

@@ -1,7 +1,7 @@
 //! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|fuzz`.
 //!
 //! Everything that a person has to know to work on Toolcrib is one of these commands, so that nothing of it is in anybody's shell
-//! history. Only the standard library, `anyhow` and `serde_json`: this builds in seconds on a fresh machine.
+//! history. Only the standard library and some small crates: this builds in seconds on a fresh machine.
 
 #![expect(
     clippy::print_stdout,
@@ -9,11 +9,13 @@
     reason = "a command for the terminal: printing is what it does"
 )]
 
+mod api_fuzz;
 mod bench;
 mod crash;
 mod fuzz;
 mod gen_docs;
 mod process;
+mod served;
 mod setup;
 mod start;
 mod test;
@@ -36,8 +38,8 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "start",
-        usage: "start [--keep]",
-        about: "build the binary and take the tour: answers of models in five formats, then a whole run; real files, a real local server",
+        usage: "start [--keep] [--check] [--listen ADDRESS]",
+        about: "build the binary and take the tour: answers of models in five formats, a whole run; real files, a real local server; then a daemon stays for you to try (--check ends before)",
         run: start::run,
     },
     Command {
@@ -69,6 +71,12 @@ const COMMANDS: &[Command] = &[
         usage: "crash [--rounds N] [--random N] [--seed S] [--json] [--power-cuts N | --anomalies]",
         about: "kill -9 at every failpoint and at random, power cuts and failing disks; what was promised is compared with what is left",
         run: crash::run,
+    },
+    Command {
+        name: "api-fuzz",
+        usage: "api-fuzz [SCHEMATHESIS ARGS]",
+        about: "requests of every shape to a daemon of the built binary; its answers are compared with its OpenAPI document",
+        run: api_fuzz::run,
     },
     Command {
         name: "fuzz",

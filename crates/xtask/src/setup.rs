@@ -1,10 +1,11 @@
 //! What a fresh machine lacks: installed where that is allowed, named where it is not.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use crate::process;
+use crate::{process, tree};
 
 /// A program that a build or a test needs, and the Debian package that has it.
 struct Need {
@@ -24,6 +25,17 @@ const TO_TEST: &[Need] = &[
     },
 ];
 
+/// Needed to use the daemon from outside, as its users do.
+const TO_ASK: &[Need] = &[
+    Need { program: "curl", package: "curl", why: "the lines of the README are run as they stand" },
+    Need { program: "python3", package: "python3-venv", why: "runs a client and a fuzzer" },
+    Need { program: "node", package: "nodejs", why: "runs a client" },
+    Need { program: "npm", package: "npm", why: "installs what checks that client" },
+];
+
+/// Packages of Python that tests use, with the versions that they were written for.
+const PYTHON: &[&str] = &["schemathesis==4.32.5", "datamodel-code-generator==0.89.0", "mypy==2.4.1"];
+
 /// Needed to fuzz.
 const TO_FUZZ: &[Need] =
     &[Need { program: "g++", package: "g++", why: "compiles the fuzzing engine" }];
@@ -40,6 +52,35 @@ pub(crate) fn for_tests() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A program of the Python packages that tests use; they are installed beside what is built, once.
+pub(crate) fn python(program: &str) -> Result<PathBuf> {
+    programs(TO_ASK)?;
+    let folder = tree::target_dir().join("python");
+    let wanted = PYTHON.join("\n");
+    let installed = folder.join("installed.txt");
+    if std::fs::read_to_string(&installed).is_ok_and(|text| text == wanted) {
+        return Ok(folder.join("bin").join(program));
+    }
+    println!("installing {} ...", PYTHON.join(", "));
+    let venv = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).status();
+    if !venv.is_ok_and(|status| status.success()) {
+        bail!("python3 cannot make a virtual environment; Debian and Ubuntu: apt-get install python3-venv");
+    }
+    process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet"]).args(PYTHON))?;
+    std::fs::write(&installed, wanted).context("noting what was installed")?;
+    Ok(folder.join("bin").join(program))
+}
+
+/// Makes sure that the tour can be taken.
+pub(crate) fn for_tour() -> Result<()> {
+    programs(&TO_ASK[..1])
+}
+
+/// Makes sure that clients can be run.
+pub(crate) fn for_clients() -> Result<()> {
+    programs(TO_ASK)
 }
 
 /// Makes sure that the fuzz targets can be built.

@@ -1,7 +1,8 @@
 //! `cargo xtask start`: the tour. Answers of models go through the built binary, then a whole run does; what comes back, and what happened
-//! on disk, is checked.
+//! on disk, is checked. Then a daemon stays on what is left of it.
 
 mod follow_up;
+mod serve;
 mod server;
 mod steps;
 mod whole_run;
@@ -14,7 +15,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::{flags, process};
+use crate::{flags, process, setup};
 use server::Server;
 use steps::{STEPS, Step};
 
@@ -32,9 +33,11 @@ back come out. Or it asks the model itself, round after round, until the answer 
 internet: the answers are recorded, the files and the server are real.
 ";
 
-/// Takes the tour; `--keep` leaves its folder for a look afterwards.
+/// Takes the tour; `--keep` leaves its folder for a look afterwards, `--check` ends it where people would begin to try things themselves.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let [keep] = flags(args, ["--keep"])?;
+    let (listen, args) = listen(args)?;
+    let [keep, check] = flags(&args, ["--keep", "--check"])?;
+    setup::for_tour()?;
     println!("Building toolcrib ...");
     let binary = process::build_binary()?;
     let tour = Tour { binary, folder: Folder::create(keep)?, server: Server::start()? };
@@ -50,7 +53,17 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if keep {
         println!("The folder of the tour is kept: {}", tour.folder.path.display());
     }
-    Ok(())
+    tour.serve(listen.as_deref(), check).context("the daemon")
+}
+
+/// Takes `--listen ADDRESS` out of the arguments.
+fn listen(args: &[String]) -> Result<(Option<String>, Vec<String>)> {
+    let mut args = args.to_vec();
+    let Some(at) = args.iter().position(|arg| arg == "--listen") else { return Ok((None, args)) };
+    ensure!(at + 1 < args.len(), "--listen needs an address, such as 127.0.0.1:7300");
+    let address = args.remove(at + 1);
+    args.remove(at);
+    Ok((Some(address), args))
 }
 
 /// The workspace, which is the current folder.
@@ -173,7 +186,8 @@ fn indented(text: &str) -> String {
 }
 
 /// What to try next.
-const NEXT: [(&str, &str); 7] = [
+const NEXT: [(&str, &str); 8] = [
+    ("serve", "the daemon, on your own workspace: REST, streams, switches; docs/daemon.md"),
     (
         "chat --model scripted:docs/tour.yaml",
         "the same run at your terminal: you approve, and you answer",

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{process, setup, start, tidy};
+use crate::{api_fuzz, process, setup, start, tidy};
 
 /// Runs the tests, the doc tests, the quick house checks and the tour, and prints one closing line for each.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -54,8 +54,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 /// What is run after the tests.
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 2] =
-    [("house checks", || tidy::run(&["--quick".to_owned()])), ("tour", || start::run(&[]))];
+const STEPS: [Step; 3] = [
+    ("house checks", || tidy::run(&["--quick".to_owned()])),
+    ("tour", || start::run(&["--check".to_owned()])),
+    ("interface fuzzed", || api_fuzz::run(&[])),
+];
 
 /// What is off by default and tested all the same.
 const FEATURES: [&str; 2] = ["--features", "toolcrib-store/postgres"];

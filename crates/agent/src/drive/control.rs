@@ -9,6 +9,8 @@ use toolcrib_providers::chat::UserMessage;
 #[derive(Debug, Clone, Default)]
 pub struct Control {
     stop: CancellationToken,
+    leave: CancellationToken,
+    let_go: CancellationToken,
     inbox: Arc<Mutex<Vec<UserMessage>>>,
 }
 
@@ -30,6 +32,24 @@ impl Control {
         self.stop.is_cancelled()
     }
 
+    /// Puts the run down at the next boundary: what it does now, it does to its end; then it is stored as it is, for whoever takes it up. Nothing
+    /// of it is ended.
+    pub fn leave(&self) {
+        self.leave.cancel();
+    }
+
+    /// Puts the run down at once: its request is dropped and is asked again later; of its calls the door records what it knows.
+    pub fn let_go(&self) {
+        self.leave.cancel();
+        self.let_go.cancel();
+    }
+
+    /// Whether it was told to be put down.
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        self.leave.is_cancelled()
+    }
+
     /// Says something to the run: it is injected at the next boundary.
     pub fn say(&self, message: UserMessage) {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push(message);
@@ -39,6 +59,11 @@ impl Control {
     #[must_use]
     pub fn take(&self) -> Vec<UserMessage> {
         std::mem::take(&mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Ends when the run is to be let go of.
+    pub(super) async fn gone(&self) {
+        self.let_go.cancelled().await;
     }
 
     pub(super) fn token(&self) -> &CancellationToken {

@@ -132,6 +132,9 @@ pub enum DriveError {
     /// stored.
     #[error("the run could not be stored: {0}")]
     Store(StoreError),
+    /// It was put down ([`Control::leave`]): it is stored as it is, `running`, and whoever takes it up goes on with it.
+    #[error("the run was put down; it goes on where somebody takes it up")]
+    Left,
 }
 
 impl Driver {
@@ -157,6 +160,10 @@ impl Driver {
         self.invoker.open_run(spec).map_err(DriveError::Run)?;
         let open = OpenRun { invoker: &*self.invoker, run: id };
         let info = primary.info();
+        machine.begun(self.clock.now_ms());
+        let mut work = Work::new(self, job, control, machine);
+        // Before anybody hears of it: whoever does can wait until it is stored.
+        work.checkpoint(machine, RunStatus::Running);
         self.tell(Event::RunStart {
             run: id,
             conversation: machine.state().conversation,
@@ -166,10 +173,12 @@ impl Driver {
             scripted: info.scripted,
             resumed: job.resumed,
         });
-        machine.begun(self.clock.now_ms());
-        let mut work = Work::new(self, job, control, machine);
-        work.checkpoint(machine, RunStatus::Running);
-        let driven = work.steps(machine).await.map_err(DriveError::Store)?;
+        let Some(driven) = work.steps(machine).await.map_err(DriveError::Store)? else {
+            work.checkpoint(machine, RunStatus::Running);
+            drop(open);
+            work.kept(machine, RunStatus::Running).await.map_err(DriveError::Store)?;
+            return Err(DriveError::Left);
+        };
         let status = match driven {
             Driven::Ended(_) => RunStatus::Ended,
             Driven::Paused(_) => RunStatus::Paused,
@@ -253,31 +262,49 @@ impl<'a> Work<'a> {
         }
     }
 
-    async fn steps(&mut self, machine: &mut Machine) -> Result<Driven, StoreError> {
+    /// Step after step; `None` = it is put down where it stands.
+    async fn steps(&mut self, machine: &mut Machine) -> Result<Option<Driven>, StoreError> {
+        let control = self.control;
         loop {
             self.read_inbox(machine);
-            if self.control.is_stopped() {
+            if control.is_stopped() {
                 self.withdraw(machine).await;
                 machine.stop();
             }
             self.calls.settle(machine);
-            match machine.next() {
-                Next::CallModel(_) => {
-                    self.again = false;
-                    self.ask_model(machine).await;
-                }
-                Next::CallTools(_) => self.run_tools(machine).await,
-                Next::AskPerson(_) => {
-                    if let Some(pending) = self.ask_people(machine).await {
-                        return Ok(Driven::Paused(pending));
-                    }
-                }
-                Next::Done(end) => return Ok(Driven::Ended(end.clone())),
+            if control.is_left() && !matches!(machine.next(), Next::Done(_)) {
+                return Ok(None);
+            }
+            // A step changes the machine only between two waits, so one that is dropped leaves it whole.
+            let driven = tokio::select! {
+                biased;
+                driven = self.step(machine) => driven,
+                () = control.gone() => None,
+            };
+            if driven.is_some() {
+                return Ok(driven);
             }
             if let Some(error) = self.lost.take() {
                 return Err(error);
             }
             self.checkpoint(machine, RunStatus::Running);
+        }
+    }
+
+    /// Does what is to be done next; `Some` = there is nothing left to do here.
+    async fn step(&mut self, machine: &mut Machine) -> Option<Driven> {
+        match machine.next() {
+            Next::CallModel(_) => {
+                self.again = false;
+                self.ask_model(machine).await;
+                None
+            }
+            Next::CallTools(_) => {
+                self.run_tools(machine).await;
+                None
+            }
+            Next::AskPerson(_) => self.ask_people(machine).await.map(Driven::Paused),
+            Next::Done(end) => Some(Driven::Ended(end.clone())),
         }
     }
 

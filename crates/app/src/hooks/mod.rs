@@ -19,10 +19,10 @@ mod tests;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use toolcrib_core::{Guard, Observer};
+use toolcrib_core::{BoxFuture, Event, EventKind, Guard, Observer};
 use toolcrib_engine::Engine;
 
 pub use event::HookEvent;
@@ -70,7 +70,7 @@ impl CommandHook {
 }
 
 /// All hooks of a Toolcrib, at work.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Hooks {
     guards: Vec<Arc<dyn Guard>>,
     observer: Option<Arc<CommandObserver>>,
@@ -83,7 +83,7 @@ struct Surroundings {
     /// The folder that they run in.
     folder: PathBuf,
     /// Other names of tools, by canonical name.
-    names: OnceLock<HashMap<String, Vec<String>>>,
+    names: RwLock<HashMap<String, Vec<String>>>,
     /// What went wrong with observers, which nobody else hears of.
     remarks: Mutex<Vec<String>>,
 }
@@ -94,6 +94,15 @@ impl Hooks {
         let folder = workspace.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
         let folder = folder.unwrap_or_else(|| PathBuf::from("/"));
         let surroundings = Arc::new(Surroundings { folder, ..Surroundings::default() });
+        Self::with(hooks, surroundings)
+    }
+
+    /// Other hooks in the same surroundings; what went wrong with those before is still told.
+    pub(crate) fn again(&self, hooks: &[CommandHook]) -> Self {
+        Self::with(hooks, Arc::clone(&self.surroundings))
+    }
+
+    fn with(hooks: &[CommandHook], surroundings: Arc<Surroundings>) -> Self {
         let mut guards: Vec<Arc<dyn Guard>> = Vec::new();
         let mut observers = Vec::new();
         for hook in hooks {
@@ -113,10 +122,6 @@ impl Hooks {
         self.guards.iter().cloned()
     }
 
-    pub(crate) fn observer(&self) -> Option<Arc<dyn Observer>> {
-        self.observer.clone().map(|observer| observer as Arc<dyn Observer>)
-    }
-
     /// Learns the other names of tools, for matchers that use them.
     pub(crate) fn know(&self, engine: &Engine) {
         if self.guards.is_empty() && self.observer.is_none() {
@@ -127,7 +132,8 @@ impl Hooks {
             let spec = engine.spec(info.id.as_str()).filter(|spec| !spec.aliases.is_empty())?;
             Some((spec.name.to_string(), spec.aliases.clone()))
         });
-        let _ = self.surroundings.names.set(names.collect());
+        let names = names.collect();
+        *self.surroundings.names.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// Waits until observers were told of everything so far, for 10 s at most; what went wrong with them since the last time.
@@ -147,11 +153,48 @@ impl Hooks {
     }
 }
 
+/// Tells the observers that are in force by now; the engine knows this one for good.
+#[derive(Default)]
+pub(crate) struct Relay {
+    hooks: RwLock<Hooks>,
+}
+
+impl Relay {
+    pub(crate) fn new(hooks: Hooks) -> Self {
+        Self { hooks: RwLock::new(hooks) }
+    }
+
+    /// The hooks that are in force.
+    pub(crate) fn hooks(&self) -> Hooks {
+        self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts others into force.
+    pub(crate) fn change(&self, hooks: Hooks) {
+        *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = hooks;
+    }
+}
+
+impl Observer for Relay {
+    fn wants(&self, kind: EventKind) -> bool {
+        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
+        hooks.observer.as_ref().is_some_and(|observer| observer.wants(kind))
+    }
+
+    fn observe<'a>(&'a self, event: &'a Event) -> BoxFuture<'a, ()> {
+        // It only puts the event into queues: nothing is waited for.
+        if let Some(observer) = self.hooks().observer {
+            observer.tell(event);
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
 impl Surroundings {
     /// Whether a hook is about this tool, by any of its names.
     fn is_about(&self, matcher: &Matcher, tool: &str) -> bool {
-        let others = self.names.get().and_then(|names| names.get(tool));
-        let others = others.into_iter().flatten().map(String::as_str);
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let others = names.get(tool).into_iter().flatten().map(String::as_str);
         std::iter::once(tool).chain(others).any(|name| matcher.matches(name))
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
-use toolcrib_core::{BoxFuture, Event, EventKind, Observer};
+use toolcrib_core::{Event, EventKind};
 use toolcrib_sandbox::process::End;
 
 use super::{CommandHook, Surroundings, context, program};
@@ -12,7 +12,7 @@ use super::{CommandHook, Surroundings, context, program};
 /// Events that wait for one program; more are dropped, with a remark.
 const QUEUE: usize = 256;
 
-/// All observers of a Toolcrib, as the engine sees them.
+/// The observers of one set of hooks.
 pub(super) struct CommandObserver {
     told: Vec<Told>,
     surroundings: Arc<Surroundings>,
@@ -52,7 +52,13 @@ impl CommandObserver {
         }
     }
 
-    fn tell(&self, event: &Event) {
+    /// Whether one of them is told of such events.
+    pub(super) fn wants(&self, kind: EventKind) -> bool {
+        self.told.iter().any(|told| told.kind == kind)
+    }
+
+    /// Puts an event into the queues of those that it is for.
+    pub(super) fn tell(&self, event: &Event) {
         for told in &self.told {
             if told.kind != event.kind
                 || !self.surroundings.is_about(&told.hook.matcher, &event.tool)
@@ -98,16 +104,5 @@ async fn deliver(
                 let _ = done.send(());
             }
         }
-    }
-}
-
-impl Observer for CommandObserver {
-    fn wants(&self, kind: EventKind) -> bool {
-        self.told.iter().any(|told| told.kind == kind)
-    }
-
-    fn observe<'a>(&'a self, event: &'a Event) -> BoxFuture<'a, ()> {
-        self.tell(event);
-        Box::pin(std::future::ready(()))
     }
 }

@@ -185,11 +185,24 @@ impl Runner {
     /// # Errors
     /// [`RunnerError`] when it cannot begin, or cannot be stored.
     pub async fn start(&self, start: Start, on: &Surfaces) -> Result<Finished, RunnerError> {
+        self.start_as(RunId::fresh(), start, on).await
+    }
+
+    /// The same under an id that the caller has made.
+    ///
+    /// # Errors
+    /// [`RunnerError`] when it cannot begin, or cannot be stored.
+    pub async fn start_as(
+        &self,
+        id: RunId,
+        start: Start,
+        on: &Surfaces,
+    ) -> Result<Finished, RunnerError> {
         let skills = self.first_skills(&start.agent, start.skill.as_deref())?;
         let Opened { history, topic, labels } = self.open(&start).await?;
         let rounds = start.limits.rounds(&start.agent);
         let mut machine = Machine::begin(
-            RunId::fresh(),
+            id,
             start.conversation,
             history,
             start.message.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolcrib_app::core::{
-    Context, Effect, ErrorType, Origin, OutcomeKind, RawArgs, RunLimits, ToolOutput,
+    Context, Effect, ErrorType, Origin, OutcomeKind, RawArgs, RunLimits, ToolOutput, ViewRequest,
 };
 use toolcrib_app::{ExecError, ExecRequest, Stores, SubmitError, Toolcrib};
 use toolcrib_testkit::ScriptedTool;
@@ -169,6 +169,7 @@ async fn exec(world: &World, body: &str, key: &str, most: u64) -> Result<Value, 
         format: None,
         origin: Origin::Cli,
         context: Arc::new(Context::default()),
+        view: ViewRequest::default(),
         limits: RunLimits { calls: Some(most), ..RunLimits::default() },
         key: Some(key.to_owned()),
     };

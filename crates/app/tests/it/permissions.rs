@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use toolcrib_app::core::{
     Answer, Batch, Call, Context, ErrorType, Invoker as _, Origin, Permission, RunLimits,
+    ViewRequest,
 };
 use toolcrib_app::{ExecRequest, PermissionChoice, PermissionTable, Settings, Toolcrib};
 
@@ -85,6 +86,7 @@ async fn a_workspaces_permission_holds_for_calls_by_hand_and_for_a_models_respon
             format: None,
             origin: Origin::Cli,
             context: Arc::default(),
+            view: ViewRequest::default(),
             limits: RunLimits::default(),
             key: None,
         };

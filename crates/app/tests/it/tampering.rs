@@ -14,7 +14,7 @@ use toolcrib_app::core::{
     ApprovalId, ApprovalStore as _, AuditCheckpoint, AuditEvent, AuditKind, AuditSigner as _,
     AuditStore as _, CallFacts, CallStore as _, Context, Decision, DecisionRecord, Effect,
     ErrorType, Grant, GrantId, GrantScope, GrantStore as _, Origin, ReasonKind, Risk, RunId,
-    Switch, SwitchStore as _, ToolError, canonical,
+    Switch, SwitchState, SwitchStore as _, ToolError, canonical,
 };
 use toolcrib_app::store::{SqliteStore, StoreOptions};
 use toolcrib_testkit::conformance::{end_with, intent, outcome, question, refusal, settlement};
@@ -401,9 +401,13 @@ impl Decided {
         store.add(grant.clone()).await.unwrap();
         store.add(revoked.clone()).await.unwrap();
         assert!(store.revoke(revoked.id, "ann", 3_000).await.unwrap());
-        for (name, enabled) in [("tool:rm", true), ("tool:rm", false), ("tool:cp", true)] {
+        for (name, state) in [
+            ("tool:rm", SwitchState::On),
+            ("tool:rm", SwitchState::Off),
+            ("tool:cp", SwitchState::On),
+        ] {
             let (owner, by) = ("ann".to_owned(), "ben".to_owned());
-            let switch = Switch { owner, name: name.to_owned(), enabled, by, at: 4_000 };
+            let switch = Switch { owner, name: name.to_owned(), state, by, at: 4_000 };
             store.set_switch(switch).await.unwrap();
         }
         assert!(store.unset_switch("ann", "tool:cp", "ben", 5_000).await.unwrap());
@@ -511,12 +515,16 @@ async fn what_people_decided_cannot_be_changed_unseen() {
         .await;
 
     let name = "tool:rm";
-    let sql = "UPDATE switches SET enabled = 1 WHERE name = ?1";
+    let sql = "UPDATE switches SET state = 'on' WHERE name = ?1";
     world.check(sql, name, Switch, Some(name), is(Altered)).await;
+    let sql = "UPDATE switches SET state = 'ask' WHERE name = ?1";
+    world.check(sql, name, Switch, Some(name), is(Altered)).await;
+    let sql = "UPDATE switches SET state = 'maybe' WHERE name = ?1";
+    world.check(sql, name, Switch, None, is_unreadable).await;
     let sql = "DELETE FROM switches WHERE name = ?1";
     world.check(sql, name, Switch, Some(name), is(Deleted)).await;
     let sql =
-        "INSERT INTO switches (owner, name, enabled, by, at) VALUES ('ann', ?1, 1, 'ben', 4000)";
+        "INSERT INTO switches (owner, name, state, by, at) VALUES ('ann', ?1, 'on', 'ben', 4000)";
     world.check(sql, "tool:cp", Switch, Some("tool:cp"), is(Returned)).await;
     world.check(sql, "tools", Switch, Some("tools"), is(Unrecorded)).await;
     assert_eq!(world.findings().await, [], "false alarm");

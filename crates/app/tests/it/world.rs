@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_app::core::{
     Answer, Batch, Call, CallFilter, CallRow, Context, Invoker as _, Origin, Permission,
-    PermissionState, RawArgs, RunId, RunLimits, RunSpec,
+    PermissionState, RawArgs, RunId, RunLimits, RunSpec, ViewRequest,
 };
 use toolcrib_app::providers::Format;
 use toolcrib_app::{Builder, Engine, ExecRequest, Settings, Toolcrib};
@@ -167,6 +167,7 @@ impl World {
             format: format.into(),
             origin: Origin::Model,
             context: Arc::new(Context { owner: "ann".to_owned(), ..Context::default() }),
+            view: ViewRequest::default(),
             limits: RunLimits::default(),
             key: None,
         };

@@ -8,6 +8,8 @@ mod grant;
 mod past;
 mod rules;
 mod secret;
+mod serve;
+mod stop;
 mod switch;
 mod why;
 
@@ -33,6 +35,8 @@ pub(crate) use rules::{
     Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
 };
 pub(crate) use secret::{Secret, SecretSet};
+pub(crate) use serve::Serve;
+pub(crate) use stop::StopTools;
 pub(crate) use switch::Switch;
 pub(crate) use why::{ToolList, ToolWhy};
 
@@ -123,6 +127,9 @@ pub(crate) enum Command {
     /// Talk with a model that has its tools, turn by turn.
     #[command(after_help = CHAT_HELP)]
     Chat(Chat),
+    /// Answer over HTTP and a socket: the daemon.
+    #[command(after_help = serve::SERVE_HELP)]
+    Serve(Serve),
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
@@ -150,6 +157,11 @@ pub(crate) enum Command {
     /// Look at tools, run one by hand through the same door, or make one of your own.
     #[command(subcommand)]
     Tool(Tool),
+    /// Stop every tool at once, in every process: the kill switch.
+    #[command(after_help = stop::STOP_HELP)]
+    StopTools(StopTools),
+    /// Let tools run again after `stop-tools`.
+    StartTools,
     /// Look at agents, make one, choose its tools.
     #[command(subcommand)]
     Agent(Agent),
@@ -376,8 +388,10 @@ pub(crate) enum Tool {
     Call(ToolCall),
     /// Make a working example of a tool of your own, to be changed into what you need.
     New(ToolNew),
-    /// Switch a tool on, or with a flag a source, a tier, a feature or everything; it stays so until it is switched again.
+    /// Switch a tool on, or with a flag a group, a source, a tier, a feature or everything; it stays so until it is switched again.
     Enable(Switch),
+    /// Ask about every call of a tool, or of a group.
+    Ask(Switch),
     /// Switch it off.
     Disable(Switch),
     /// Take a switch back: what the tool itself and the configuration say holds again.

@@ -1,4 +1,4 @@
-//! `toolcrib tool enable|disable|reset`.
+//! `toolcrib tool enable|ask|disable|reset`.
 
 use clap::Args;
 use toolcrib_app::Switched;
@@ -20,6 +20,9 @@ pub(crate) struct Switch {
 pub(crate) struct What {
     /// The tool.
     pub(crate) name: Option<String>,
+    /// All tools of a group, as `tool list --json` names it; each keeps its own switch.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Option<String>,
     /// All tools of a source.
     #[arg(long, value_name = "ID")]
     pub(crate) source: Option<String>,
@@ -44,6 +47,8 @@ impl What {
     pub(crate) fn switched(&self) -> Switched {
         if let Some(name) = &self.name {
             Switched::Tool(name.clone())
+        } else if let Some(name) = &self.group {
+            Switched::Group(name.clone())
         } else if let Some(id) = &self.source {
             Switched::Source(id.clone())
         } else if let Some(tier) = self.tier {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_app::core::{Answer, Context, Origin, RunLimits};
+use toolcrib_app::core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_app::{ExecReply, ExecRequest};
 
 use super::tool::waits;
@@ -23,6 +23,7 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
             format: command.format,
             origin: Origin::Cli,
             context: Arc::new(Context { channel: "chat".to_owned(), ..Context::default() }),
+            view: ViewRequest::default(),
             limits: RunLimits::default(),
             key: command.key.clone(),
         };

@@ -8,7 +8,7 @@ mod artifact;
 mod audit;
 mod chat;
 mod completions;
-mod config;
+pub(crate) mod config;
 mod dry_run;
 mod exec;
 mod explain;
@@ -25,10 +25,12 @@ pub(crate) mod run;
 mod sanitize;
 mod scope;
 mod secret;
+mod serve;
 mod shelf;
 mod short_id;
 mod skill;
 mod spec;
+mod stop;
 mod switch;
 mod tool;
 mod tool_new;
@@ -38,6 +40,7 @@ mod usage;
 mod why;
 
 use serde_json::Value;
+use toolcrib_app::core::SwitchState;
 
 use crate::cli::{Agent, Cli, Command, Kit, Net, Skill, Tool};
 use crate::output::{self, Failure};
@@ -47,6 +50,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let json = cli.json;
     match cli.command {
         Command::Run(command) => run::run(&command, json),
+        Command::Serve(command) => serve::run(&command, json),
         Command::Chat(command) => chat::run(&command, json),
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
@@ -55,9 +59,14 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Tool(Tool::Show { name, world }) => tool::show(&name, &world, json),
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
         Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
-        Command::Tool(Tool::Enable(command)) => switch::set(&command, Some(true), json),
-        Command::Tool(Tool::Disable(command)) => switch::set(&command, Some(false), json),
+        Command::Tool(Tool::Enable(command)) => switch::set(&command, Some(SwitchState::On), json),
+        Command::Tool(Tool::Ask(command)) => switch::set(&command, Some(SwitchState::Ask), json),
+        Command::Tool(Tool::Disable(command)) => {
+            switch::set(&command, Some(SwitchState::Off), json)
+        }
         Command::Tool(Tool::Reset(command)) => switch::set(&command, None, json),
+        Command::StopTools(command) => stop::stop(&command, json),
+        Command::StartTools => stop::start(json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),
         Command::Agent(Agent::Show { name, places }) => agent::show(&name, &places, json),
         Command::Agent(Agent::New(command)) => agent::new(&command, json),

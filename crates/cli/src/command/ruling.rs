@@ -10,6 +10,7 @@ pub(super) fn decider(by: Decider) -> &'static str {
         Decider::Permission => "a permission",
         Decider::Taint => "what the run has read",
         Decider::Tool => "the tool's own setting",
+        Decider::Switch => "a switch",
         Decider::Preset => "the preset",
         Decider::Gate => "a gate of the host",
     }
@@ -43,6 +44,9 @@ pub(super) fn advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<Str
         (_, Decider::Tool, _) => {
             format!("`ask = true` in [tools.{tool}] of the configuration decided.")
         }
+        (_, Decider::Switch, _) => format!(
+            "`toolcrib tool ask` set it. `toolcrib tool enable {tool}` lets calls run without being asked about for that reason; where its group asks, `toolcrib tool enable --group NAME` does."
+        ),
         (Verdict::Deny, Decider::Preset, _) => format!(
             "The preset {} decided: only safe reads run, and nothing asks. `--policy` or `policy` in the configuration chooses another.",
             Preset::Locked
@@ -62,7 +66,7 @@ pub(super) fn advice_on(error: ErrorType, tool: &str) -> Option<String> {
             Some(format!("`toolcrib tool why {tool}` says what keeps it away, and what to do."))
         }
         ErrorType::ToolsDisabled => Some(
-            "Tools are switched off; `toolcrib tool list --all` shows them, `toolcrib tool enable` switches them on.".to_owned(),
+            "Tools are switched off; `toolcrib tool list --all` shows them, `toolcrib tool enable` switches them on, `toolcrib start-tools` all of them.".to_owned(),
         ),
         _ => None,
     }
@@ -93,6 +97,7 @@ mod tests {
         check(Verdict::Deny, Decider::Permission, None, "[permissions]");
         check(Verdict::Ask, Decider::Permission, None, "granted");
         check(Verdict::Ask, Decider::Tool, None, "[tools.http_request]");
+        check(Verdict::Ask, Decider::Switch, None, "tool enable http_request");
         check(Verdict::Ask, Decider::Preset, None, "rules add allow 'http_request.post'");
         check(Verdict::Deny, Decider::Preset, None, "preset locked");
         check(Verdict::Ask, Decider::Taint, None, "taint = false");

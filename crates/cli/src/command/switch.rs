@@ -1,57 +1,77 @@
-//! `toolcrib tool enable|disable|reset`: switches, which every process reads when it starts.
+//! `toolcrib tool enable|ask|disable|reset`: switches, which every process reads when it starts.
 
 use serde_json::json;
-use toolcrib_app::core::{Clock as _, ErrorType, Switch as Row, SystemClock};
+use toolcrib_app::core::{Clock as _, ErrorType, Switch as Row, SwitchState, SystemClock};
 use toolcrib_app::{Switched, Toolcrib};
 
+use super::stop;
 use super::tool::unknown_tool;
-use crate::cli::Switch;
+use crate::cli::{StopTools, Switch};
 use crate::output::{self, Failure};
 use crate::{person, world};
 
 /// Sets a switch, or with `None` takes its setting back.
-pub(crate) fn set(command: &Switch, enabled: Option<bool>, json: bool) -> Result<u8, Failure> {
+pub(crate) fn set(command: &Switch, state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
+    let switched = command.what.switched();
+    if let Some(state) = state.filter(|state| !switched.can_be(*state)) {
+        let what = switched.name();
+        return Err(Failure::usage(format!(
+            "only a tool or a group can be \"{state}\"; {what} is on or off"
+        )));
+    }
+    match (&switched, state) {
+        (Switched::Everything, Some(SwitchState::Off)) => {
+            stop::stop(&StopTools { reason: None, finish_running: false }, json)
+        }
+        (Switched::Everything, state) => stop::release(state, json),
+        _ => set_one(command, state, json),
+    }
+}
+
+fn set_one(command: &Switch, state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
     world::block_on(async {
         let toolcrib = world::with_stores(&command.world).await?;
         let switched = canonical(&toolcrib, command.what.switched())?;
-        if let (Some(true), Switched::Tool(name)) = (enabled, &switched) {
+        if let (Some(state), Switched::Tool(name)) = (state, &switched) {
             // What is off for good is not switched on in the store either.
-            toolcrib.catalog().set_enabled(name, true)?;
+            toolcrib.catalog().set_tool_state(name, state)?;
         }
         let row = Row {
             owner: String::new(),
             name: switched.name(),
-            enabled: enabled.unwrap_or_default(),
+            state: state.unwrap_or(SwitchState::Off),
             by: person::name(),
             at: SystemClock.now_ms(),
         };
         let name = row.name.clone();
         let switches = &toolcrib.stores().switches;
         let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
-        let changed = match enabled {
+        let changed = match state {
             Some(_) => switches.set_switch(row).await.map(|()| true),
             None => switches.unset_switch(&row.owner, &row.name, &row.by, row.at).await,
         };
         let changed = changed.map_err(failed)?;
         if json {
             output::document(
-                &json!({"switch": name, "enabled": enabled, "changed": changed}),
+                &json!({
+                    "switch": name,
+                    "enabled": state.map(SwitchState::is_on),
+                    "state": state,
+                    "changed": changed,
+                }),
                 true,
             )?;
         } else {
-            let now = match enabled {
-                Some(true) => "on",
-                Some(false) => "off",
+            let now = match state {
+                Some(SwitchState::On) => "on",
+                Some(SwitchState::Ask) => "on, and every call is asked about,",
+                Some(SwitchState::Off) => "off",
                 None if changed => "back to its default",
                 None => "at its default already",
             };
             // Those that work already keep what they read.
             let since = if changed { " for every process that starts from now on" } else { "" };
-            let what = match switched {
-                Switched::Everything => "every tool is".to_owned(),
-                _ => format!("{name} is"),
-            };
-            output::note(&format!("toolcrib: {what} {now}{since}"));
+            output::note(&format!("toolcrib: {name} is {now}{since}"));
         }
         Ok(0)
     })
@@ -75,6 +95,9 @@ fn canonical(toolcrib: &Toolcrib, switched: Switched) -> Result<Switched, Failur
         }
         Switched::Source(id) => {
             known(toolcrib, "source", id, |info| Some(info.source.clone())).map(Switched::Source)
+        }
+        Switched::Group(name) => {
+            known(toolcrib, "group", name, |info| info.group.clone()).map(Switched::Group)
         }
         Switched::Feature(name) => {
             known(toolcrib, "feature", name, |info| info.controlled_by.clone())

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, ErrorType, Origin, Outcome, RawArgs, Status, ToolSpec, ViewRequest,
+    Answer, ApprovalRequest, ErrorType, Origin, Outcome, RawArgs, Status, SwitchState, ToolInfo,
+    ToolSpec, ViewRequest,
 };
 
 use super::{dry_run, why};
@@ -33,7 +34,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
             Status::Error { reason } => reason.as_str(),
             _ => first_sentence(&info.description),
         };
-        text += &row(info.id.as_str(), &risk, status(&info.status), about);
+        text += &row(info.id.as_str(), &risk, standing(info), about);
     }
     output::data(&text)?;
     Ok(0)
@@ -53,7 +54,7 @@ fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
         let reason = reason_of(name);
         let offered = reason.map_or_else(|| "yes".to_owned(), |reason| format!("no: {reason}"));
         let risk = toolcrib.spec(name).map(|spec| word(json!(spec.risk))).unwrap_or_default();
-        text += &row(name, &risk, status(&info.status), &terminal::one_line(&offered));
+        text += &row(name, &risk, standing(&info), &terminal::one_line(&offered));
         let mut one = lines::object(json!(info));
         one.insert("offered".to_owned(), json!(reason.is_none()));
         one.insert("excluded".to_owned(), json!(reason));
@@ -75,6 +76,14 @@ fn row(name: &str, risk: &str, status: &str, about: &str) -> String {
 /// `tool show` has the rest.
 fn first_sentence(text: &str) -> &str {
     text.split(['.', ':']).next().unwrap_or(text)
+}
+
+/// Its status; of one that can be used, whether every call of it is asked about.
+fn standing(info: &ToolInfo) -> &'static str {
+    match (&info.status, info.state) {
+        (Status::System | Status::Connected, SwitchState::Ask) => "ask",
+        (other, _) => status(other),
+    }
 }
 
 fn status(status: &Status) -> &'static str {

@@ -75,12 +75,15 @@ pub(super) fn reasons(toolcrib: &Toolcrib, request: &ViewRequest) -> Vec<(String
 /// What to do about it.
 fn advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> String {
     match reason {
-        Exclusion::KillSwitch => "`toolcrib tool enable --all` switches tools on.".to_owned(),
+        Exclusion::KillSwitch => "`toolcrib start-tools` switches tools on.".to_owned(),
         Exclusion::SourceOff { source } => {
             format!("`toolcrib tool enable --source {source}` switches it on.")
         }
         Exclusion::TierOff { tier } => {
             format!("`toolcrib tool enable --tier {}` switches it on.", tier.as_str())
+        }
+        Exclusion::GroupOff { group } => {
+            format!("`toolcrib tool enable --group {group}` switches it on.")
         }
         Exclusion::FeatureOff { feature } => {
             format!("`toolcrib tool enable --feature {feature}` switches it on.")
@@ -128,9 +131,10 @@ mod tests {
             reason: None,
         };
         for (reason, part) in [
-            (Exclusion::KillSwitch, "tool enable --all"),
+            (Exclusion::KillSwitch, "start-tools"),
             (Exclusion::SourceOff { source: "own".into() }, "--source own"),
             (Exclusion::TierOff { tier: Tier::Interface }, "--tier interface"),
+            (Exclusion::GroupOff { group: "files".into() }, "--group files"),
             (Exclusion::FeatureOff { feature: "mail".into() }, "--feature mail"),
             (Exclusion::Disabled, "tool enable shell"),
             (Exclusion::Rule { rule }, "rules.toml:3"),

@@ -20,6 +20,7 @@ use crate::config::key;
 use crate::config::layers::Layered;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
+use crate::config::server::ServerSection;
 use crate::config::values::{self, Hidden};
 
 /// The configuration file. What it leaves out has the defaults of the parts that it configures.
@@ -58,6 +59,8 @@ pub(crate) struct Config {
     pub(crate) inbox: Option<bool>,
     /// Workspaces whose tools are the owner's own work, and are taken at their word.
     pub(crate) trusted_workspaces: Vec<PathBuf>,
+    /// Where the daemon listens, and how much it takes.
+    pub(crate) server: ServerSection,
 }
 
 /// `[model]`
@@ -361,6 +364,11 @@ impl Config {
     pub(crate) fn means(&self, path: &Path, folder: &Path, env: &Env) -> bool {
         let Ok(folder) = folder.canonicalize() else { return false };
         key::resolved(path, self, env).canonicalize().is_ok_and(|path| path == folder)
+    }
+
+    /// A path of the file: from the file's folder on, `~/` is the home folder.
+    pub(crate) fn resolved(&self, path: &Path, env: &Env) -> PathBuf {
+        key::resolved(path, self, env)
     }
 
     /// The folder of the file, from which paths in it begin.

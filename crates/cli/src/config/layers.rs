@@ -218,6 +218,11 @@ impl Layered {
                 Failure::configuration(format!("{place}: {what}"))
             })?;
         }
+        config.server.check().map_err(|what| {
+            let key = Key(vec!["server".to_owned()]);
+            let place = self.tables.get(&key).map_or("the environment", String::as_str);
+            Failure::configuration(format!("{place}: {what}"))
+        })?;
         config.path = path;
         config.layered = self;
         Ok(config)

@@ -29,6 +29,9 @@ pub(super) fn check(source: &Source, own: &Config) -> Result<(), Failure> {
                 "values of tools are the person's, who may have keys among them; put it into your own file",
             ),
             ["providers", id, rest @ ..] => provider(source, own, id, rest),
+            ["server", ..] => Some(
+                "where a daemon listens and whom it answers is the person's; put it into your own file",
+            ),
             _ => None,
         };
         if let Some(why) = why {

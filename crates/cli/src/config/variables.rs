@@ -19,8 +19,8 @@ const PREFIX: &str = "TOOLCRIB_";
 const TOP: [(&str, &str); 2] = [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK", "on_ask")];
 
 /// Sections whose keys have variables; programs and trust come from files alone.
-const SECTIONS: [&str; 8] =
-    ["model", "providers", "models", "limits", "tools", "agent", "permissions", "flags"];
+const SECTIONS: [&str; 9] =
+    ["model", "providers", "models", "limits", "tools", "agent", "permissions", "flags", "server"];
 
 /// What the environment says.
 ///

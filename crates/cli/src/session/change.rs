@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Opening, Session, agent, choose, models, open, use_mode};
+use super::ground::{agent, choose, use_mode};
+use super::{Connections, Opening, Session, open};
 use crate::config::{Chosen, Env};
 use crate::output::Failure;
 use crate::world;
@@ -21,7 +22,7 @@ impl Session {
             let Chosen { models, stream, warnings: more } =
                 choose(&self.setup.brain(), &new, &config, &env)?;
             warnings.extend(more);
-            self.models = models::connect(models, &self.stores, &mut warnings).await?;
+            self.models = Connections::new(&self.stores).connect(models, &mut warnings).await?;
             self.stream = stream;
         }
         let said = config.preset(self.setup.world().policy);
@@ -42,7 +43,7 @@ impl Session {
         setup.use_model(name);
         let Chosen { models, stream, mut warnings } =
             choose(&setup.brain(), &self.agent, &config, &env)?;
-        self.models = models::connect(models, &self.stores, &mut warnings).await?;
+        self.models = Connections::new(&self.stores).connect(models, &mut warnings).await?;
         (self.setup, self.stream) = (setup, stream);
         Ok(warnings)
     }

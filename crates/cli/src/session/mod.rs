@@ -4,32 +4,33 @@ mod calls;
 mod change;
 mod conversation;
 mod deciding;
+mod ground;
 mod models;
 mod setup;
 mod show;
 mod tally;
 mod worker;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_app::agent::context::{CompactionRules, Money, Price, Prices, Rates, Windows};
-use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT, Mode, Place, Scope, instructions};
+use toolcrib_app::agent::library::Agent;
 use toolcrib_app::core::{Context, ConversationId};
 use toolcrib_app::providers::chat::UserMessage;
 use toolcrib_app::providers::model::Model;
-use toolcrib_app::runner::{Runner, RunnerLimits, RunnerSettings, Start};
-use toolcrib_app::{Preset, Stores, Toolcrib};
+use toolcrib_app::runner::{Runner, RunnerLimits, Start};
+use toolcrib_app::{Stores, Toolcrib};
 
 use crate::cli::{Brain, World};
-use crate::config::{self, Chosen, Config, Env, ModelFlags, OnAsk};
-use crate::output::{self, Failure};
+use crate::config::OnAsk;
+use crate::output::Failure;
 use crate::terminal::Console;
 use crate::world;
 
 pub(crate) use calls::{CallRow, Calls, duration, ended, failure_words};
 pub(crate) use conversation::go_on_in;
 pub(crate) use deciding::{Prepared, TerminalPerson, approver};
+pub(crate) use ground::{Cast, Ground, agent};
+pub(crate) use models::Connections;
 pub(crate) use setup::Setup;
 pub(crate) use show::{Printer, remark};
 pub(crate) use tally::Tally;
@@ -78,47 +79,22 @@ pub(crate) async fn open(
     opening: Opening,
 ) -> Result<Session, Failure> {
     let Opening { on_ask, console, models } = opening;
-    let env = Env::of_process();
-    let mut setup = Setup::new(brain, world)?;
+    let setup = Setup::new(brain, world)?;
     let config = world::configured(&setup.world())?;
     let stores = world::stores()?;
     let on_ask = config.asks(on_ask);
     let mut settings = world::settings(&setup.world(), &config)?;
     world::use_on_ask(&mut settings, on_ask);
-    let mut builder = Toolcrib::builder(settings)
-        .for_agents()
-        .stores(stores.clone())
-        .setup(setup.to_value())
-        .secrets(config::known_keys(&config, &env));
-    if let Some(approver) = approver(on_ask, &console, &stores.approvals) {
-        builder = builder.approver(approver);
-    }
-    let toolcrib = builder.build().await?;
-    output::hide(&toolcrib.engine().sealing().secrets);
-    world::check_tools(&toolcrib, &config)?;
-    world::say_slips_of_hooks(&toolcrib, &config);
-    let claimed = toolcrib.engine().claim().await;
-    setup.worker = Some(claimed.map_err(|error| Failure::configuration(error.to_string()))?);
-    let workspace = setup.workspace();
-    let runner = Runner::new(toolcrib.clone(), runner_settings(&config, workspace)?)?;
-    let mut warnings: Vec<String> =
-        runner.library().problems.iter().map(ToString::to_string).collect();
-    warnings.extend(instructions_read(setup.workspace().as_deref()));
-    let agent = agent(&runner, brain.agent.as_deref(), &config)?;
+    let approver = approver(on_ask, &console, &stores.approvals);
+    let ground = Ground::lay(setup, settings, &config, stores, approver).await?;
+    let Ground { toolcrib, runner, stores, mut setup, mut warnings } = ground;
+    let connections = Connections::new(&stores);
+    let said = config.preset(world.policy);
+    let cast =
+        Cast::of(brain, (&toolcrib, &runner), &config, &connections, said, models).await?;
+    let Cast { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
-    use_mode(&toolcrib, &agent, config.preset(world.policy), &mut warnings);
-    let (models, stream) = match models {
-        Some(models) => models,
-        None => {
-            let Chosen { models, stream, warnings: more } = choose(brain, &agent, &config, &env)?;
-            warnings.extend(more);
-            (models::connect(models, &stores, &mut warnings).await?, stream)
-        }
-    };
-    let limits = limits(brain, &agent, &config)?;
-    if limits.cost.is_some() {
-        warnings.extend(unpriced(&runner, &models));
-    }
+    warnings.extend(more);
     Ok(Session {
         runner,
         toolcrib,
@@ -164,125 +140,4 @@ impl Session {
             setup: self.setup.to_value(),
         }
     }
-}
-
-/// Says of which models the price is not known, so that no budget of money holds for them.
-fn unpriced(runner: &Runner, models: &[Arc<dyn Model>]) -> Vec<String> {
-    let unknown = models
-        .iter()
-        .map(|model| model.info())
-        .filter(|info| !info.scripted && runner.price(&info.provider, &info.model).is_none());
-    let words = unknown.map(|info| {
-        format!(
-            "no price is known for {}, so the budget of money does not hold for it; set input_price and output_price in [models.\"{}\"]",
-            info.model, info.model
-        )
-    });
-    words.collect()
-}
-
-/// Says that the workspace has words of its own, which stand in the system prompt, or why they cannot be read.
-fn instructions_read(workspace: Option<&Path>) -> Option<String> {
-    match instructions::read(workspace?, None) {
-        Ok(None) => None,
-        Ok(Some(words)) => {
-            let cut = if words.cut { ", cut to its first 32 KB" } else { "" };
-            Some(format!("{} is read{cut}", words.path))
-        }
-        Err(problem) => Some(problem.to_string()),
-    }
-}
-
-fn runner_settings(config: &Config, workspace: Option<PathBuf>) -> Result<RunnerSettings, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
-    let mut windows = Windows::builtin().map_err(|error| wrong(&error))?;
-    let mut prices = Prices::builtin().map_err(|error| wrong(&error))?;
-    for (pattern, facts) in &config.models {
-        if let Some(tokens) = facts.window {
-            windows = windows.with_override(pattern, tokens).map_err(|error| wrong(&error))?;
-        }
-        if let Some(price) = facts.price {
-            let rates = Rates {
-                input: price.input,
-                output: price.output,
-                cache_read: None,
-                cache_write: None,
-            };
-            prices =
-                prices.with_override(pattern, Price::flat(rates)).map_err(|error| wrong(&error))?;
-        }
-    }
-    let folders = world::library_folders(workspace.as_deref(), config);
-    let compaction = CompactionRules::default();
-    let (windows, prices) = (Arc::new(windows), Arc::new(prices));
-    Ok(RunnerSettings { folders, workspace, windows, prices, compaction })
-}
-
-/// The agent that was named, or the configured one, or the General Assistant.
-fn agent(runner: &Runner, named: Option<&str>, config: &Config) -> Result<Agent, Failure> {
-    let name = named.or(config.agent.default.as_deref()).unwrap_or(GENERAL_ASSISTANT);
-    let library = runner.library();
-    library.agent(name).cloned().map_err(|error| {
-        let broken = library.problems.iter().find(|problem| {
-            problem.path.file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
-        });
-        match broken {
-            Some(problem) => Failure::configuration(problem.to_string()),
-            None => Failure::not_found(format!("{error}; `toolcrib agent list` shows them")),
-        }
-    })
-}
-
-/// The agent's preset. What the person said for this run wins; an agent of the workspace, which may be anybody's, can only be stricter.
-fn use_mode(toolcrib: &Toolcrib, agent: &Agent, said: Option<Preset>, warnings: &mut Vec<String>) {
-    let Some(mode) = agent.mode else { return };
-    let wanted = match mode {
-        Mode::Auto => Preset::Auto,
-        Mode::AskRisky => Preset::AskRisky,
-        Mode::AskAll => Preset::AskAll,
-        Mode::Locked => Preset::Locked,
-    };
-    let current = said.unwrap_or_default();
-    let is_theirs = matches!(agent.place, Place::File { scope: Scope::Project, .. });
-    let loosens = (wanted as u8) < (current as u8);
-    if said.is_some() || (is_theirs && loosens) {
-        if wanted != current {
-            warnings.push(format!(
-                "agent {} wants the preset {wanted}; {current} holds in this run",
-                agent.name
-            ));
-        }
-        return;
-    }
-    toolcrib.engine().set_agent_preset(&agent.name, wanted);
-}
-
-fn choose(brain: &Brain, agent: &Agent, config: &Config, env: &Env) -> Result<Chosen, Failure> {
-    let mut flags = ModelFlags {
-        provider: brain.provider.clone(),
-        base_url: brain.base_url.clone(),
-        model: brain.model.clone(),
-        no_stream: brain.no_stream,
-    };
-    let is_open = flags.model.is_none() && flags.provider.is_none();
-    if let Some(model) = agent.model.as_ref().filter(|_| is_open) {
-        flags.model = Some(model.to_string());
-    }
-    config::choose(&flags, config, env)
-}
-
-/// What was said for this run; else what the agent's file says, which the runner knows; else what the configuration says for all agents.
-fn limits(brain: &Brain, agent: &Agent, config: &Config) -> Result<RunnerLimits, Failure> {
-    fn chosen<T, A>(said: Option<T>, agent: Option<A>, general: Option<T>) -> Option<T> {
-        said.or(general.filter(|_| agent.is_none()))
-    }
-    let (own, general) = (&agent.limits, &config.limits);
-    let limits = RunnerLimits {
-        rounds: chosen(brain.max_rounds, own.rounds, general.rounds.map(|rounds| rounds.0)),
-        calls: chosen(brain.max_calls, own.calls, general.calls),
-        tokens: chosen(brain.max_tokens, own.tokens, general.tokens),
-        time: chosen(brain.max_time, own.time, general.time),
-        cost: chosen(brain.max_cost, own.cost, general.cost).map(Money),
-    };
-    limits.check().map_err(|error| Failure::usage(error.to_string()))
 }

@@ -13,42 +13,59 @@ use toolcrib_app::providers::scripted::ScriptedModel;
 use crate::config::ModelChoice;
 use crate::output::Failure;
 
-/// Makes the models; those of one provider share its connections and its breaker.
-pub(super) async fn connect(
-    choices: Vec<ModelChoice>,
-    stores: &Stores,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Arc<dyn Model>>, Failure> {
-    let mut endpoints: HashMap<String, Endpoint> = HashMap::new();
-    let mut models: Vec<Arc<dyn Model>> = Vec::new();
-    let memory = Arc::new(Remembered { stores: stores.clone(), known: Mutex::default() });
-    for choice in choices {
-        match choice {
-            ModelChoice::Scripted(path) => {
-                let model = ScriptedModel::load(&path)
-                    .map_err(|error| Failure::configuration(error.to_string()))?;
-                models.push(Arc::new(model));
-            }
-            ModelChoice::Live { mut provider, model } => {
-                let id = provider.id.clone();
-                warnings.extend(memory.recall(&provider, &model, SystemClock.now_ms()).await);
-                warnings.extend(readable_key(&provider));
-                let endpoint = match endpoints.get(&id) {
-                    Some(endpoint) => endpoint.clone(),
-                    None => {
-                        let all = Arc::clone(&memory);
-                        provider.memory =
-                            Some(Arc::new(OfAddress { address: address(&provider), all }));
-                        Endpoint::new(*provider)
-                            .map_err(|error| Failure::configuration(error.to_string()))?
-                    }
-                };
-                models.push(Arc::new(endpoint.model(&model, ModelOptions::default())));
-                endpoints.insert(id, endpoint);
+/// Providers that are connected, so that all models of one share its connections and its breaker.
+pub(crate) struct Connections {
+    /// By id and address.
+    endpoints: Mutex<HashMap<(String, String), Endpoint>>,
+    memory: Arc<Remembered>,
+}
+
+impl Connections {
+    /// None as yet. What is learned of models is kept in these stores.
+    pub(crate) fn new(stores: &Stores) -> Self {
+        let memory = Arc::new(Remembered { stores: stores.clone(), known: Mutex::default() });
+        Self { endpoints: Mutex::default(), memory }
+    }
+
+    /// Makes the models.
+    pub(crate) async fn connect(
+        &self,
+        choices: Vec<ModelChoice>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Arc<dyn Model>>, Failure> {
+        let mut models: Vec<Arc<dyn Model>> = Vec::new();
+        for choice in choices {
+            match choice {
+                ModelChoice::Scripted(path) => {
+                    let model = ScriptedModel::load(&path)
+                        .map_err(|error| Failure::configuration(error.to_string()))?;
+                    models.push(Arc::new(model));
+                }
+                ModelChoice::Live { provider, model } => {
+                    let now = SystemClock.now_ms();
+                    warnings.extend(self.memory.recall(&provider, &model, now).await);
+                    warnings.extend(readable_key(&provider));
+                    let endpoint = self.endpoint(*provider)?;
+                    models.push(Arc::new(endpoint.model(&model, ModelOptions::default())));
+                }
             }
         }
+        Ok(models)
     }
-    Ok(models)
+
+    fn endpoint(&self, mut provider: ProviderSettings) -> Result<Endpoint, Failure> {
+        let (id, address) = (provider.id.clone(), address(&provider));
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(endpoint) = endpoints.get(&(id.clone(), address.clone())) {
+            return Ok(endpoint.clone());
+        }
+        let all = Arc::clone(&self.memory);
+        provider.memory = Some(Arc::new(OfAddress { address: address.clone(), all }));
+        let endpoint = Endpoint::new(provider)
+            .map_err(|error| Failure::configuration(error.to_string()))?;
+        endpoints.insert((id, address), endpoint.clone());
+        Ok(endpoint)
+    }
 }
 
 /// Says that a key travels where anybody on the way can read it.

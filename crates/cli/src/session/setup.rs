@@ -113,6 +113,32 @@ impl Setup {
         self.model = Some(name.to_owned());
     }
 
+    /// The same surroundings for other words about who answers.
+    pub(crate) fn with(&self, brain: &Brain) -> Self {
+        Self {
+            provider: brain.provider.clone(),
+            base_url: brain.base_url.clone(),
+            model: brain.model.clone(),
+            no_stream: brain.no_stream,
+            max_rounds: brain.max_rounds,
+            max_calls: brain.max_calls,
+            max_tokens: brain.max_tokens,
+            max_time: brain.max_time,
+            max_cost: brain.max_cost,
+            agent: brain.agent.clone().unwrap_or_default(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether its tools see and may what those of the other do.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        let world = |setup: &Self| {
+            let Self { roots, policy, allow_net, tools, .. } = setup.clone();
+            (roots, policy, allow_net, tools)
+        };
+        world(self) == world(other)
+    }
+
     /// The same on another workspace.
     pub(crate) fn at(&self, workspace: PathBuf) -> Self {
         Self { roots: vec![workspace], ..self.clone() }

@@ -8,6 +8,7 @@ mod history;
 mod measured;
 mod sums;
 mod switches;
+mod tokens;
 mod usage;
 
 pub use approvals::{ApprovalStore, Question, Waiting};
@@ -21,7 +22,8 @@ pub use grants::GrantStore;
 pub use history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};
 pub use measured::{MeasuredEnd, MetricsTally};
 pub use sums::UsageTally;
-pub use switches::{Switch, SwitchStore};
+pub use switches::{Switch, SwitchState, SwitchStore};
+pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
 pub use usage::{UsageBy, UsageRow, UsageStore, UsageSum};
 
 /// Why a store did not do what it was asked.

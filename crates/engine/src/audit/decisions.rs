@@ -330,7 +330,7 @@ async fn check_switches(
 }
 
 fn check_switch(switch: &Switch, newest: &[&Switched], report: &mut DecisionsReport) {
-    let row = || AuditEvent::switched(switch, Some(switch.enabled));
+    let row = || AuditEvent::switched(switch, Some(switch.state));
     if newest.iter().any(|newest| newest.record.is_of(row())) {
         return;
     }

@@ -15,6 +15,7 @@ mod calls;
 mod chain;
 mod decisions;
 mod export;
+mod exporter;
 mod finding;
 mod hex;
 mod key;
@@ -30,6 +31,7 @@ pub use decisions::{
     DecisionFinding, DecisionStores, DecisionTampering, DecisionsReport, Subject, verify_decisions,
 };
 pub use export::{ExportError, ExportLine, verify_export};
+pub use exporter::{ExportFrom, Exporter};
 pub use finding::{Finding, Forgery, Kept, Remark, Tampering};
 pub use key::{AuditKey, KEY_FILE, KeyError, PUBLIC_KEY_FILE};
 pub use seals::Seals;

@@ -23,9 +23,11 @@ pub enum Preset {
 
 /// What the owner has said of a tool elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Owner {
+pub(crate) struct Owner<'a> {
     /// `[tools.NAME] ask`.
     pub(crate) ask: Option<bool>,
+    /// The switch that asks about every call of it, in words.
+    pub(crate) switch: Option<&'a str>,
     /// Whether a rule has spoken about this call.
     pub(crate) ruled: bool,
     /// Whether the tool is one of those that are always there.
@@ -58,10 +60,11 @@ impl Preset {
     }
 
     /// Judges a call. What a rule has allowed is asked about only where the owner says so of the tool; locked stays locked.
-    pub(crate) fn judge(self, proposal: &Proposal<'_>, owner: Owner) -> Vote {
+    pub(crate) fn judge(self, proposal: &Proposal<'_>, owner: Owner<'_>) -> Vote {
         let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
         let asks = match (self, owner.ask) {
-            (Self::Locked, _) if harmless => false,
+            // What a switch asks about cannot be asked here: that denies it.
+            (Self::Locked, _) if harmless => owner.switch.is_some(),
             (Self::Locked, _) => return locked(proposal.operation),
             (_, Some(true)) => true,
             _ if owner.ruled => false,
@@ -72,6 +75,10 @@ impl Preset {
         };
         if !asks {
             return Vote::Abstain;
+        }
+        if let Some(switch) = owner.switch {
+            let reason = switch.to_owned();
+            return Vote::Ask { kind: ReasonKind::Risk, reason, rule: None };
         }
         let risk = match proposal.risk {
             Risk::Safe => "safe",

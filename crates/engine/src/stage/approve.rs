@@ -77,7 +77,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     if open.is_empty() {
         return Ok(Passed::noting("a grant answers"));
     }
-    let wait = flight.engine().settings.approval_timeout;
+    let wait = flight.policy().settings.approval_timeout;
     let request = question(flight, open, wait)?;
     // Before the question can be seen: whoever decides at once finds the call here, and one that is dropped closes its question.
     let mut place = flight.engine().waiting.enter(request.id);

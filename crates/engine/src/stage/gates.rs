@@ -5,16 +5,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use toolcrib_core::{
-    AskReason, Decider, ErrorType, EventKind, Gate, Labels, Proposal, ReasonKind, RuleRef, Ruling,
-    Tier, Verdict, Vote,
+    AskReason, Catalog as _, Decider, ErrorType, EventKind, Gate, Labels, Proposal, ReasonKind,
+    RuleRef, Ruling, Tier, Verdict, Vote,
 };
 
+use super::resolve::unavailable;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
 use crate::gate::{Owner, Preset};
+use crate::policy::InForce;
+use crate::view;
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
     let labels = flight.scope.run.as_ref().map(|run| run.labels());
-    let judged = judge(flight, labels.as_deref())?;
+    let judged = judge(flight, labels.as_deref(), flight.policy())?;
     flight.labels = labels.filter(|labels| !labels.is_empty());
     match judged {
         Judged::Denied { error_type, ruling } => {
@@ -39,13 +42,33 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
     }
 }
 
-/// What policy denies by now: a call may have waited for a person or its turn since it was judged.
+/// What is denied or switched off by now: a call may have waited for a person or its turn since it was judged. Whatever is new to ask about
+/// is asked about the next call.
 pub(crate) fn still_allowed(flight: &InFlight) -> Result<(), Stop> {
+    let registry = &flight.engine().registry;
+    let is_news = registry.generation() != flight.scope.seen.generation;
+    if !is_news && flight.approved_by.is_none() {
+        return Ok(());
+    }
+    if is_news {
+        still_there(flight)?;
+    }
     let labels = flight.scope.run.as_ref().map(|run| run.labels());
-    match judge(flight, labels.as_deref())? {
+    match judge(flight, labels.as_deref(), &registry.policy())? {
         Judged::Denied { error_type, ruling } => fail(error_type, ruling.reason.into_owned()),
         Judged::Open { .. } => Ok(()),
     }
+}
+
+/// Whether nobody has switched the tool off, or taken it from the caller, since the call was received.
+fn still_there(flight: &InFlight) -> Result<(), Stop> {
+    let name = &flight.tool()?.spec().name;
+    let state = flight.engine().registry.read();
+    // One that was unloaded since is used to the end.
+    let Some(tool) = state.find(name.as_str()) else { return Ok(()) };
+    let Some(barred) = view::barred(&state, &flight.scope.view, tool) else { return Ok(()) };
+    let (error_type, text) = unavailable(name.as_str(), Some(&barred));
+    fail(error_type, text)
 }
 
 enum Judged {
@@ -62,7 +85,7 @@ struct Votes {
     allowed: Option<RuleRef>,
 }
 
-fn judge(flight: &InFlight, labels: Option<&Labels>) -> Result<Judged, Stop> {
+fn judge(flight: &InFlight, labels: Option<&Labels>, policy: &InForce) -> Result<Judged, Stop> {
     let tool = flight.tool()?;
     let assessed = flight.assessed()?;
     let unlabelled = Labels::default();
@@ -82,19 +105,25 @@ fn judge(flight: &InFlight, labels: Option<&Labels>) -> Result<Judged, Stop> {
     };
     let engine = flight.engine();
     let mut votes = Votes::default();
-    for gate in &engine.gates {
+    for gate in &policy.gates {
         if let Some(denied) = votes.take(vote(gate, &proposal), gate.decider()) {
             return Ok(denied);
         }
     }
+    let switch = flight.scope.seen.asks(&tool.spec().name);
     let owner = Owner {
-        ask: tool.ask,
+        ask: if switch.is_some() { Some(true) } else { tool.ask },
+        switch,
         ruled: votes.allowed.is_some()
             || votes.asks.iter().any(|(_, ask)| ask.kind == ReasonKind::Rule),
         innate: !tool.remote && tool.spec().tier == Tier::Innate,
     };
-    let preset = engine.preset_of(&flight.scope.context.agent);
-    let by = if owner.ask == Some(true) { Decider::Tool } else { Decider::Preset };
+    let preset = engine.preset_of(&flight.scope.context.agent, &policy.settings);
+    let by = match owner {
+        Owner { switch: Some(_), .. } => Decider::Switch,
+        Owner { ask: Some(true), .. } => Decider::Tool,
+        _ => Decider::Preset,
+    };
     if let Some(denied) = votes.take(preset.judge(&proposal, owner), by) {
         return Ok(denied);
     }

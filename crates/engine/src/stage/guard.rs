@@ -12,12 +12,12 @@ use super::decode;
 use crate::flight::{InFlight, Passed, Step, fail};
 
 pub(crate) async fn run(flight: &mut InFlight) -> Step {
-    if flight.engine().guards.is_empty() || flight.resumed.is_some() {
+    if flight.policy().guards.is_empty() || flight.resumed.is_some() {
         return Ok(Passed::SKIPPED);
     }
-    let engine = Arc::clone(flight.engine());
+    let scope = Arc::clone(&flight.scope);
     let mut rewritten = Vec::new();
-    for guard in &engine.guards {
+    for guard in &scope.seen.policy.guards {
         match ask(&**guard, flight).await {
             Ok(GuardVerdict::Continue) => {}
             Ok(GuardVerdict::Rewrite(args)) => {

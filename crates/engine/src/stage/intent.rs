@@ -1,19 +1,22 @@
 //! Stage 11: "started" is recorded before anything runs. No intent record, no run.
 
+use std::sync::Arc;
+
 use toolcrib_core::{ErrorType, Intent, StoreError, ToolError};
 
 use super::gates;
 use crate::again;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::running::Work;
 
 pub(crate) async fn run(flight: &mut InFlight) -> Step {
-    if !flight.engine().registry.tools_enabled() {
+    let started_at = flight.engine().clock.now_ms();
+    // Before anybody is asked whether it may run: whoever pulls the brake and then stops what is at work misses nothing.
+    works(flight, started_at)?;
+    if !flight.engine().tools_enabled() {
         return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
     }
-    if flight.approved_by.is_some() {
-        gates::still_allowed(flight)?;
-    }
-    let started_at = flight.engine().clock.now_ms();
+    gates::still_allowed(flight)?;
     // It may have been lost while the call waited.
     let epoch = match flight.engine().claim().await {
         Ok(epoch) => epoch,
@@ -23,7 +26,7 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     flight.kept = Some((intent.facts.args.clone(), intent.facts.args_hash.clone()));
     // Dropped from here on, the call may have its record, and its end is the end of that.
     flight.started_at = Some(started_at);
-    let engine = std::sync::Arc::clone(flight.engine());
+    let engine = Arc::clone(flight.engine());
     flight.epoch = Some(epoch);
     let Err(error) = engine.calls.begin(intent).await else {
         crate::failpoint::hit("intent");
@@ -46,6 +49,13 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         }
     }
     Err(not_recorded(&error))
+}
+
+fn works(flight: &InFlight, started_at: i64) -> Result<(), Stop> {
+    let Some(seat) = &flight.seat else { return Ok(()) };
+    let (scope, tool) = (Arc::clone(&flight.scope), Arc::clone(flight.tool()?));
+    seat.works(Work { scope, tool, effect: flight.assessed()?.effect, started_at });
+    Ok(())
 }
 
 /// Why a call without a record was not run.

@@ -36,9 +36,15 @@ fn not_in_view(flight: &mut InFlight) -> Step {
     };
     flight.tool = Some(Arc::clone(&tool));
     let reason = flight.scope.seen.exclusion(&tool.spec().name);
+    let (error_type, text) = unavailable(&asked, reason);
+    fail(error_type, text)
+}
+
+/// Words for a tool that is there and not for this caller.
+pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> (ErrorType, String) {
     let because = reason.map(ToString::to_string).unwrap_or_default();
     let (error_type, advice) = match reason {
-        Some(Exclusion::Disabled | Exclusion::FeatureOff { .. }) => (
+        Some(Exclusion::Disabled | Exclusion::FeatureOff { .. } | Exclusion::GroupOff { .. }) => (
             ErrorType::ToolDisabled,
             "It can be switched on in the settings. Do not call it again until then.",
         ),
@@ -51,7 +57,7 @@ fn not_in_view(flight: &mut InFlight) -> Step {
             "Do not call it again; use the tools that were declared to you.",
         ),
     };
-    fail(error_type, format!("Tool {asked} is not available: {because}. {advice}"))
+    (error_type, format!("Tool {asked} is not available: {because}. {advice}"))
 }
 
 fn unknown(flight: &InFlight, asked: &str) -> String {

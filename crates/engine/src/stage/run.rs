@@ -51,6 +51,9 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         }
         // What the failed attempt started ends with it; the next one has a token of its own.
         let next = flight.scope.cancel_token();
+        if let Some(seat) = &flight.seat {
+            seat.renew(&next);
+        }
         std::mem::replace(&mut flight.cancel, next).cancel();
     }
 }
@@ -147,5 +150,5 @@ async fn wait(flight: &InFlight, error: &ToolError) -> bool {
         () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
         () = flight.cancel.cancelled() => return false,
     }
-    flight.engine().registry.tools_enabled()
+    flight.engine().tools_enabled()
 }

@@ -12,6 +12,9 @@ use crate::flight::{InFlight, Passed};
 use crate::pipeline::kind_of;
 
 pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolError>) -> Outcome {
+    if let Some(seat) = &flight.seat {
+        seat.is_over();
+    }
     flight.held = None;
     flight.queued = None;
     flight.permits.clear();

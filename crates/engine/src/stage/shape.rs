@@ -271,12 +271,12 @@ impl<'a> Shaping<'a> {
     fn text(&mut self) -> Value {
         let text = match self.words.as_mut_slice() {
             [] => String::new(),
-            [only] if only.shown.len() <= self.flight.engine().settings.result_chars => {
+            [only] if only.shown.len() <= self.flight.policy().settings.result_chars => {
                 std::mem::take(&mut only.shown)
             }
             parts => joined(parts, |words| &words.shown),
         };
-        let limit = self.flight.engine().settings.result_chars;
+        let limit = self.flight.policy().settings.result_chars;
         // Bytes are never fewer than characters.
         if text.len() <= limit || text.chars().count() <= limit {
             return Value::String(text);
@@ -313,7 +313,7 @@ impl<'a> Shaping<'a> {
     }
 
     fn limit(&self) -> usize {
-        self.flight.engine().settings.result_chars
+        self.flight.policy().settings.result_chars
     }
 
     fn store_originals(&self) -> Option<ArtifactRef> {

@@ -5,7 +5,7 @@ use toolcrib_core::{ErrorType, EventKind};
 use crate::flight::{InFlight, Passed, Step, fail};
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
-    if !flight.engine().registry.tools_enabled() {
+    if !flight.engine().tools_enabled() {
         flight.tell(EventKind::ToolsDisabled, |_| ());
         return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
     }
@@ -22,12 +22,12 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
 /// The source or tier of this tool, when it is switched off.
 fn switched_off(flight: &InFlight) -> Option<String> {
     let state = flight.engine().registry.read();
-    if state.sources_off.is_empty() && state.tiers_off.is_empty() {
+    if state.switches.leave_sources_alone() {
         return None;
     }
     let tool = state.look_up(&flight.asked)?;
-    if state.sources_off.contains(&*tool.source) {
+    if state.switches.is_source_off(&tool.source) {
         return Some(format!("the source \"{}\"", tool.source));
     }
-    state.tiers_off.contains(&tool.spec().tier).then(|| "this kind of tool".to_owned())
+    state.switches.is_tier_off(tool.spec().tier).then(|| "this kind of tool".to_owned())
 }

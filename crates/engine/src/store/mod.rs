@@ -7,6 +7,7 @@ mod calls;
 mod conversations;
 mod grants;
 mod switches;
+mod tokens;
 mod usage;
 
 pub use approvals::MemoryApprovals;
@@ -16,4 +17,5 @@ pub use calls::MemoryCalls;
 pub use conversations::MemoryRuns;
 pub use grants::MemoryGrants;
 pub use switches::MemorySwitches;
+pub use tokens::MemoryTokens;
 pub use usage::MemoryUsage;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
-    MemorySwitches, MemoryUsage,
+    MemorySwitches, MemoryTokens, MemoryUsage,
 };
 use toolcrib_testkit::conformance;
 
@@ -66,6 +66,11 @@ async fn usage() {
 #[tokio::test]
 async fn switches() {
     conformance::switches(&MemorySwitches::default()).await;
+}
+
+#[tokio::test]
+async fn tokens() {
+    conformance::tokens(&MemoryTokens::default()).await;
 }
 
 #[test]

@@ -6,7 +6,11 @@ use super::error::{ConnectError, words};
 use super::link::Link;
 
 /// Every migration there is; one that has been released never changes.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/001.sql"),
+    include_str!("migrations/002.sql"),
+    include_str!("migrations/003.sql"),
+];
 
 /// Whoever migrates holds this lock of the database: "TCRB".
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1413697090)";

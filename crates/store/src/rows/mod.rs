@@ -14,6 +14,7 @@ mod history;
 mod queued;
 mod runs;
 mod switches;
+mod tokens;
 mod usage;
 mod workers;
 

@@ -1,18 +1,17 @@
 //! Switches. Each setting is one transaction with its audit record.
 
 use rusqlite::{Connection, Row};
-use toolcrib_core::{AuditEvent, BoxFuture, StoreError, Switch, SwitchStore};
+use toolcrib_core::{AuditEvent, BoxFuture, StoreError, Switch, SwitchState, SwitchStore};
 
 use super::audit;
 use crate::error::Failure;
 use crate::store::SqliteStore;
 use crate::writer::Survives;
 
-const SET: &str = "INSERT INTO switches (owner, name, enabled, by, at) VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (owner, name) DO UPDATE SET enabled = excluded.enabled, by = excluded.by, at = excluded.at";
+const SET: &str = "INSERT INTO switches (owner, name, state, by, at) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (owner, name) DO UPDATE SET state = excluded.state, by = excluded.by, at = excluded.at";
 const UNSET: &str = "DELETE FROM switches WHERE owner = ?1 AND name = ?2";
-const LIST: &str =
-    "SELECT owner, name, enabled, by, at FROM switches WHERE owner = ?1 ORDER BY name";
+const LIST: &str = "SELECT owner, name, state, by, at FROM switches WHERE owner = ?1 ORDER BY name";
 
 impl SwitchStore for SqliteStore {
     fn set_switch(&self, switch: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -30,7 +29,7 @@ impl SwitchStore for SqliteStore {
         let gone = Switch {
             owner: owner.to_owned(),
             name: name.to_owned(),
-            enabled: true,
+            state: SwitchState::Off,
             by: by.to_owned(),
             at,
         };
@@ -44,9 +43,9 @@ impl SwitchStore for SqliteStore {
 }
 
 fn set(conn: &Connection, switch: &Switch) -> Result<(), Failure> {
-    let row = (&switch.owner, &switch.name, switch.enabled, &switch.by, switch.at);
+    let row = (&switch.owner, &switch.name, switch.state.as_str(), &switch.by, switch.at);
     conn.prepare_cached(SET)?.execute(row)?;
-    audit::append(conn, &AuditEvent::switched(switch, Some(switch.enabled)))
+    audit::append(conn, &AuditEvent::switched(switch, Some(switch.state)))
 }
 
 fn unset(conn: &Connection, gone: &Switch) -> Result<bool, Failure> {
@@ -61,8 +60,13 @@ fn switch(row: &Row<'_>) -> Result<Switch, Failure> {
     Ok(Switch {
         owner: row.get(0)?,
         name: row.get(1)?,
-        enabled: row.get(2)?,
+        state: state(&row.get::<_, String>(2)?)?,
         by: row.get(3)?,
         at: row.get(4)?,
     })
+}
+
+/// What is in no word of ours cannot be obeyed, so it is not read at all.
+fn state(word: &str) -> Result<SwitchState, Failure> {
+    word.parse().map_err(|why| StoreError::Failed(why).into())
 }

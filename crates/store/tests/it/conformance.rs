@@ -59,6 +59,11 @@ async fn switches() {
 }
 
 #[tokio::test]
+async fn tokens() {
+    check(async |store| conformance::tokens(store).await).await;
+}
+
+#[tokio::test]
 async fn artifacts() {
     check(async |store| {
         let folder = tempfile::tempdir().unwrap();

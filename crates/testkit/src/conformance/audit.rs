@@ -7,7 +7,7 @@ use toolcrib_core::audit::{genesis, link};
 use toolcrib_core::{
     ApprovalStore, AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner, AuditStore,
     CallId, CallStore, Context, Decision, DecisionRecord, Effect, Grant, GrantId, GrantScope,
-    GrantStore, Intent, ReasonKind, Risk, Settlement, Switch, SwitchStore, canonical,
+    GrantStore, Intent, ReasonKind, Risk, Settlement, Switch, SwitchState, SwitchStore, canonical,
 };
 
 use super::call_rows::{accepted, intent, refusal, settlement, under_key};
@@ -207,20 +207,24 @@ where
     assert!(!store.revoke(given.id, "cyd", 4_000).await.unwrap());
     written.push(AuditEvent::granted(&given));
     written.push(AuditEvent::revoked(&given, "cyd", 3_000));
-    let switch = |enabled, by: &str, at| Switch {
+    let switch = |state, by: &str, at| Switch {
         owner: "ann".into(),
         name: "tool:git_push".into(),
-        enabled,
+        state,
         by: by.into(),
         at,
     };
-    for set in [switch(false, "ann", 5_000), switch(true, "ben", 6_000)] {
+    for set in [
+        switch(SwitchState::Off, "ann", 5_000),
+        switch(SwitchState::Ask, "cyd", 5_500),
+        switch(SwitchState::On, "ben", 6_000),
+    ] {
         store.set_switch(set.clone()).await.unwrap();
-        written.push(AuditEvent::switched(&set, Some(set.enabled)));
+        written.push(AuditEvent::switched(&set, Some(set.state)));
     }
     assert!(store.unset_switch("ann", "tool:git_push", "cyd", 7_000).await.unwrap());
     assert!(!store.unset_switch("ann", "tool:git_push", "cyd", 8_000).await.unwrap());
-    written.push(AuditEvent::switched(&switch(true, "cyd", 7_000), None));
+    written.push(AuditEvent::switched(&switch(SwitchState::On, "cyd", 7_000), None));
     written
 }
 

@@ -20,6 +20,7 @@ mod rows;
 mod runs;
 mod sequence;
 mod switches;
+mod tokens;
 mod usage;
 
 pub use approvals::approvals;
@@ -38,4 +39,5 @@ pub use rows::{conversation, message, question, run};
 pub use runs::{checkpoints, runs};
 pub use sequence::{Stores, sequence};
 pub use switches::switches;
+pub use tokens::tokens;
 pub use usage::usage;

@@ -58,6 +58,31 @@ pub(super) fn unset(command: &ConfigUnset, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Sets a key in the person's own file, or takes it out; a secret that is written back as it is shown stays.
+///
+/// # Errors
+/// A value that does not fit, or a key that this is not the way to; the file stays as it was.
+pub(crate) fn write(key: &Key, value: Option<&str>, workspace: Option<&Path>) -> Result<(), Failure> {
+    by_hand(key)?;
+    let target = Target::of(false, workspace)?;
+    let mut edit = Edit::open(&target.path)?;
+    match value {
+        Some(shown::MASK) if shown::is_secret(key) => return Ok(()),
+        Some(text) => {
+            let value = config::fitting(key, text)
+                .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
+            edit.set(key, &value)?;
+        }
+        None => {
+            if !edit.unset(key) {
+                let what = format!("{key} is not set in {}", target.path.display());
+                return Err(Failure::not_found(what));
+            }
+        }
+    }
+    target.store(edit)
+}
+
 /// Refuses what has a way of its own.
 fn by_hand(key: &Key) -> Result<(), Failure> {
     match key.parts().first() {

@@ -62,6 +62,18 @@ fn missing(key: &Key) -> Failure {
     }
 }
 
+/// Every key that has a value, defaults among them, as people may see it, with where it comes from.
+pub(crate) fn all(config: &Config, world: &World) -> Vec<(Key, Json, String)> {
+    let mut rows = effective(config, world);
+    rows.extend(defaults_beside(&rows));
+    rows.sort_by(|one, other| one.key.cmp(&other.key));
+    let shown = |row: Row| {
+        let value = row.value.as_ref().map_or(Json::Null, |value| json!(value));
+        (row.key, value, shown::origin(&row.origin))
+    };
+    rows.into_iter().map(shown).collect()
+}
+
 fn configured(world: &World) -> Result<Config, Failure> {
     let mut world = world.clone();
     world.root = world::named_roots(&world);

@@ -13,6 +13,8 @@ use crate::cli::ConfigCommand;
 use crate::config::Key;
 use crate::output::Failure;
 
+pub(crate) use change::write;
+pub(crate) use list::all;
 pub(super) use shown::{hook_line, value_line};
 
 pub(super) fn run(command: &ConfigCommand, json: bool) -> Result<u8, Failure> {

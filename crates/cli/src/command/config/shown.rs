@@ -7,7 +7,7 @@ use crate::config::{Held, Key, Origin};
 use crate::terminal;
 
 /// What stands in place of a secret.
-const MASK: &str = "***";
+pub(super) const MASK: &str = "***";
 
 /// Whether what stands at this key is for nobody's eyes. The name of something in the vault is not.
 pub(super) fn is_secret(key: &Key) -> bool {

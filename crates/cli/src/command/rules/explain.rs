@@ -110,6 +110,7 @@ impl Otherwise {
             Decider::Permission => "permission",
             Decider::Taint => "taint",
             Decider::Tool => "tool",
+            Decider::Switch => "switch",
             Decider::Gate => "gate",
             Decider::Rule | Decider::Preset => "preset",
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     AuditEvent, AuditKind, AuditStore as _, Context, Grant, GrantId, GrantScope, GrantStore as _,
-    ReasonKind, Risk, Switch, SwitchStore as _,
+    ReasonKind, Risk, Switch, SwitchState, SwitchStore as _,
 };
 
 use crate::audit::{DecisionStores, DecisionTampering, Subject, verify_decisions};
@@ -53,8 +53,8 @@ fn grant() -> Grant {
     }
 }
 
-fn switch(enabled: bool) -> Switch {
-    Switch { owner: String::new(), name: "tool:git".into(), enabled, by: "ben".into(), at: 5 }
+fn switch(state: SwitchState) -> Switch {
+    Switch { owner: String::new(), name: "tool:git".into(), state, by: "ben".into(), at: 5 }
 }
 
 #[tokio::test]
@@ -82,11 +82,11 @@ async fn what_was_taken_back_must_not_be_there() {
     let given = grant();
     world.record(AuditEvent::granted(&given), true).await;
     world.record(AuditEvent::revoked(&given, "ben", 2_000), true).await;
-    world.record(AuditEvent::switched(&switch(false), Some(false)), true).await;
-    world.record(AuditEvent::switched(&switch(true), None), true).await;
+    world.record(AuditEvent::switched(&switch(SwitchState::Off), Some(SwitchState::Off)), true).await;
+    world.record(AuditEvent::switched(&switch(SwitchState::On), None), true).await;
     assert_eq!(world.findings().await, []);
     world.grants.add(given).await.unwrap();
-    world.switches.set_switch(switch(false)).await.unwrap();
+    world.switches.set_switch(switch(SwitchState::Off)).await.unwrap();
     let returned = [Subject::Grant, Subject::Switch].map(|of| (of, DecisionTampering::Returned));
     assert_eq!(world.findings().await, returned);
 }
@@ -97,6 +97,32 @@ async fn records_of_other_things_are_not_its_concern() {
     let other = AuditEvent::new(AuditKind::Settled, 1, Arc::new(Context::default()));
     world.record(other, false).await;
     assert_eq!(world.findings().await, []);
-    world.switches.set_switch(switch(true)).await.unwrap();
+    world.switches.set_switch(switch(SwitchState::On)).await.unwrap();
     assert_eq!(world.findings().await, [(Subject::Switch, DecisionTampering::Unrecorded)]);
+}
+
+#[tokio::test]
+async fn switches_from_before_there_was_ask_have_their_records() {
+    // As it was hashed then: `enabled` in place of the state.
+    let before = |enabled: bool| {
+        let row = serde_json::json!({
+            "owner": "", "name": "tool:git", "enabled": enabled, "by": "ben", "at": 5,
+        });
+        toolcrib_core::canonical::sha256(&row)
+    };
+    for (state, enabled) in [(SwitchState::Off, false), (SwitchState::On, true)] {
+        let world = World::default();
+        let event = AuditEvent::switched(&switch(state), Some(state));
+        assert_eq!(event.body_hash.as_deref(), Some(&*before(enabled)));
+        world.record(event, true).await;
+        world.switches.set_switch(switch(state)).await.unwrap();
+        assert_eq!(world.findings().await, []);
+        world.switches.set_switch(switch(SwitchState::Ask)).await.unwrap();
+        assert_eq!(world.findings().await, [(Subject::Switch, DecisionTampering::Altered)]);
+    }
+    let world = World::default();
+    let asks = switch(SwitchState::Ask);
+    world.record(AuditEvent::switched(&asks, Some(asks.state)), true).await;
+    world.switches.set_switch(asks).await.unwrap();
+    assert_eq!(world.findings().await, []);
 }

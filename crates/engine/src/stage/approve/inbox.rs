@@ -22,7 +22,7 @@ pub(crate) enum Way {
 
 /// What asking means in the channel of a call. One that nobody knows counts as outside.
 pub(crate) fn way(flight: &InFlight) -> Way {
-    let settings = &flight.engine().settings;
+    let settings = &flight.policy().settings;
     if settings.ask_everywhere {
         return Way::Ask;
     }

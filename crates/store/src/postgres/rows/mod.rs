@@ -14,6 +14,7 @@ mod recover;
 mod runs;
 mod settle;
 mod switches;
+mod tokens;
 mod usage;
 
 use std::future::ready;

@@ -1,7 +1,7 @@
 //! Switches that outlive a process.
 
 use tokio_postgres::Row;
-use toolcrib_core::{AuditEvent, BoxFuture, StoreError, Switch, SwitchStore};
+use toolcrib_core::{AuditEvent, BoxFuture, StoreError, Switch, SwitchState, SwitchStore};
 
 use super::super::PostgresStore;
 use super::super::error::Failure;
@@ -9,11 +9,11 @@ use super::super::job::{Done, Job, Tx};
 use super::super::text::column;
 use super::text;
 
-const SET: &str = "INSERT INTO switches (owner, name, enabled, by, at) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (owner, name) DO UPDATE SET enabled = excluded.enabled, by = excluded.by, at = excluded.at";
+const SET: &str = "INSERT INTO switches (owner, name, state, by, at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (owner, name) DO UPDATE SET state = excluded.state, by = excluded.by, at = excluded.at";
 const UNSET: &str = "DELETE FROM switches WHERE owner = $1 AND name = $2";
 const LIST: &str =
-    "SELECT owner, name, enabled, by, at FROM switches WHERE owner = $1 ORDER BY name";
+    "SELECT owner, name, state, by, at FROM switches WHERE owner = $1 ORDER BY name";
 
 impl SwitchStore for PostgresStore {
     fn set_switch(&self, switch: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -29,7 +29,7 @@ impl SwitchStore for PostgresStore {
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (owner, name, by) = (owner.to_owned(), name.to_owned(), by.to_owned());
         // What it was set to does not matter: it is the setting that goes.
-        self.write(Unset(Switch { owner, name, enabled: true, by, at }))
+        self.write(Unset(Switch { owner, name, state: SwitchState::Off, by, at }))
     }
 
     fn switches<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>> {
@@ -48,10 +48,11 @@ impl Job for Set {
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
         Box::pin(async move {
-            let Switch { owner, name, enabled, by, at } = &self.0;
+            let Switch { owner, name, state, by, at } = &self.0;
+            let word = state.as_str();
             let words = [owner, name, by].map(|word| column(word));
-            tx.link.execute(SET, &[&words[0], &words[1], enabled, &words[2], at]).await?;
-            Ok(Done::with((), AuditEvent::switched(&self.0, Some(*enabled))))
+            tx.link.execute(SET, &[&words[0], &words[1], &word, &words[2], at]).await?;
+            Ok(Done::with((), AuditEvent::switched(&self.0, Some(*state))))
         })
     }
 }
@@ -80,8 +81,13 @@ fn switch(row: &Row) -> Result<Switch, Failure> {
     Ok(Switch {
         owner: text(row, 0)?,
         name: text(row, 1)?,
-        enabled: row.try_get(2)?,
+        state: state(row.try_get(2)?)?,
         by: text(row, 3)?,
         at: row.try_get(4)?,
     })
+}
+
+/// What is in no word of ours cannot be obeyed, so it is not read at all.
+fn state(word: &str) -> Result<SwitchState, Failure> {
+    word.parse().map_err(|why| StoreError::Failed(why).into())
 }

@@ -21,6 +21,7 @@ fn as_every_store() {
         conformance::checkpoints(&*store).await;
         conformance::facts(&*store).await;
         conformance::switches(&*store).await;
+        conformance::tokens(&*store).await;
         conformance::calls(store.clone(), other.clone(), Some(&*store)).await;
         assert!(verified(&store).await > 500);
         each_of_many_is_answered(&store, &server).await;

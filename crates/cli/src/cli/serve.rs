@@ -1,0 +1,50 @@
+//! `toolcrib serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Brain, World};
+
+pub(crate) const SERVE_HELP: &str = "\
+Examples:
+  toolcrib serve --workspace ~/projects/mine
+  toolcrib serve --listen 127.0.0.1:0 --json
+  toolcrib serve --no-tcp
+  curl -H \"Authorization: Bearer $(toolcrib token show)\" http://127.0.0.1:8717/api/v1/tools
+
+It stays in the foreground; `toolcrib service install` lets the system start it. The first interrupt lets calls and runs come to a step where \
+they can be taken up again, the second one leaves at once. A changed configuration is used without a restart, also on SIGHUP and with \
+`toolcrib reload` (docs/daemon.md).
+
+Exit codes: 0 it was stopped, 1 it could not listen, 3 the set-up is wrong.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// TCP address; port 0 = any free one. Default: 127.0.0.1:8717, or `listen` of the section [server].
+    #[arg(long, value_name = "ADDR", conflicts_with = "no_tcp")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Listen on the socket alone.
+    #[arg(long)]
+    pub(crate) no_tcp: bool,
+    /// Socket for programs of the same user. Default: in the state folder.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Certificate chain, a PEM file: what other addresses than loopback need.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Key of the certificate, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Host name by which it may be asked for, with its port if it has one; may be repeated. Its own addresses on this machine always do.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Vec<String>,
+    /// Origin whose pages may ask, such as https://example.org; may be repeated. Default: only its own.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) origin: Vec<String>,
+    #[command(flatten)]
+    pub(crate) brain: Brain,
+    #[command(flatten)]
+    pub(crate) world: World,
+}

@@ -1,0 +1,21 @@
+//! `toolcrib serve`: the daemon, in the foreground.
+
+use std::time::Duration;
+
+use crate::cli::Serve;
+use crate::daemon;
+use crate::output::Failure;
+
+/// What still blocks in the background at the end is left behind after this.
+const LEAVE: Duration = Duration::from_secs(1);
+
+pub(super) fn run(command: &Serve, json: bool) -> Result<u8, Failure> {
+    // Many requests at once: as many threads as there are processors.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))?;
+    let result = runtime.block_on(daemon::serve(command, json));
+    runtime.shutdown_timeout(LEAVE);
+    result
+}

@@ -1,0 +1,104 @@
+//! `toolcrib stop-tools|start-tools`: the kill switch, as a file that stops every process at once, and in the store, which other machines read.
+
+use serde_json::json;
+use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
+use toolcrib_app::{KillSwitch, Stop, Switched};
+
+use crate::cli::StopTools;
+use crate::output::{self, Failure};
+use crate::{person, world};
+
+/// Stops every tool. The file comes first: it needs nothing that could be broken.
+pub(crate) fn stop(command: &StopTools, json: bool) -> Result<u8, Failure> {
+    let file = KillSwitch::of(&world::state_folder()?);
+    let stop = Stop {
+        why: command.reason.clone().unwrap_or_default(),
+        finish_running: command.finish_running,
+        ..Stop::from(person::name().as_str())
+    };
+    let engaged = file.engage(stop);
+    let stored = store(Some(SwitchState::Off));
+    let path = file.path.display();
+    match (engaged, stored) {
+        (Ok(()), Ok(_)) => {}
+        (Ok(()), Err(failure)) => {
+            let what = "every tool is off on this machine, but the switch could not be stored";
+            return Err(Failure { message: format!("{what}: {}", failure.message), ..failure });
+        }
+        (Err(error), stored) => {
+            let how = if stored.is_ok() {
+                "only processes that start from now on, or read switches again, know of it"
+            } else {
+                "nothing is stopped"
+            };
+            return Err(Failure::run(format!("{path} cannot be written ({error}): {how}")));
+        }
+    }
+    say(SwitchState::Off, true, json)?;
+    if !json {
+        output::note("toolcrib: `toolcrib start-tools` lets them run again");
+    }
+    Ok(0)
+}
+
+/// Lets tools run again: the store comes first, so that nothing is half open when it cannot be written.
+pub(crate) fn start(json: bool) -> Result<u8, Failure> {
+    release(Some(SwitchState::On), json)
+}
+
+/// The same, with this setting or none in the store.
+pub(super) fn release(state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
+    let file = KillSwitch::of(&world::state_folder()?);
+    let changed = store(state)?;
+    let was_there = file.release().map_err(|error| {
+        let path = file.path.display();
+        Failure::run(format!("tools stay off: {path} cannot be removed ({error})"))
+    })?;
+    match state {
+        Some(state) => say(state, true, json)?,
+        None => {
+            let changed = changed || was_there;
+            let words = if changed { "back to its default" } else { "at its default already" };
+            if json {
+                let document =
+                    json!({"switch": "tools", "enabled": null, "state": null, "changed": changed});
+                output::document(&document, true)?;
+            } else {
+                output::note(&format!("toolcrib: the switch of every tool is {words}"));
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn say(state: SwitchState, changed: bool, json: bool) -> Result<(), Failure> {
+    if json {
+        let enabled = state.is_on();
+        let document =
+            json!({"switch": "tools", "enabled": enabled, "state": state, "changed": changed});
+        return Ok(output::document(&document, true)?);
+    }
+    let since = match state {
+        SwitchState::Off => "for every process, those at work included",
+        _ => "for every process that starts from now on",
+    };
+    output::note(&format!("toolcrib: every tool is {state} {since}"));
+    Ok(())
+}
+
+/// Sets the switch in the store, or takes it back; whether it was there to be taken back.
+fn store(state: Option<SwitchState>) -> Result<bool, Failure> {
+    let name = Switched::Everything.name();
+    let (by, at) = (person::name(), SystemClock.now_ms());
+    world::block_on(async {
+        let switches = world::stores()?.switches;
+        let stored = match state {
+            Some(state) => {
+                let switch = Switch { owner: String::new(), name, state, by, at };
+                switches.set_switch(switch).await.map(|()| true)
+            }
+            None => switches.unset_switch("", &name, &by, at).await,
+        };
+        stored.map_err(|error| Failure::run(error.to_string()))
+    })
+}

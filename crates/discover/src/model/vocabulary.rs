@@ -1,0 +1,136 @@
+//! The word pieces of a model: BERT's greedy longest match, without anything else that a tokenizer may do.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use serde::Deserialize;
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
+
+/// What is read of `tokenizer.json`.
+#[derive(Deserialize)]
+struct File {
+    model: Pieces,
+}
+
+#[derive(Deserialize)]
+struct Pieces {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    unk_token: Option<String>,
+    #[serde(default = "hashes")]
+    continuing_subword_prefix: String,
+    #[serde(default = "hundred")]
+    max_input_chars_per_word: usize,
+    vocab: HashMap<String, u32, RandomState>,
+}
+
+/// The prefix of pieces inside a word, in every model of BERT's family.
+fn hashes() -> String {
+    "##".to_owned()
+}
+
+/// BERT's longest word.
+fn hundred() -> usize {
+    100
+}
+
+/// Pieces by text.
+pub(super) struct Vocabulary {
+    starts: HashMap<Box<str>, u32, RandomState>,
+    insides: HashMap<Box<str>, u32, RandomState>,
+    /// Characters of a word that is looked at.
+    longest_word: usize,
+    /// Bytes of the longest piece: no longer text needs to be looked up.
+    longest_piece: usize,
+}
+
+impl Vocabulary {
+    /// Reads `tokenizer.json` for a table of so many rows.
+    pub(super) fn read(json: &[u8], rows: usize) -> Result<Self, String> {
+        let file: File = serde_json::from_slice(json).map_err(|e| e.to_string())?;
+        let model = file.model;
+        if model.kind != "WordPiece" {
+            return Err(format!("its model is {}; only WordPiece can be read", model.kind));
+        }
+        let count = model.vocab.len();
+        let mut made = Self {
+            starts: HashMap::with_capacity_and_hasher(count, RandomState::default()),
+            insides: HashMap::with_capacity_and_hasher(count / 4, RandomState::default()),
+            longest_word: model.max_input_chars_per_word,
+            longest_piece: 0,
+        };
+        let prefix = model.continuing_subword_prefix;
+        for (piece, token) in model.vocab {
+            if token as usize >= rows {
+                return Err(format!("token {token} has no row in the table"));
+            }
+            if Some(&piece) == model.unk_token.as_ref() {
+                continue;
+            }
+            made.longest_piece = made.longest_piece.max(piece.len());
+            match piece.strip_prefix(prefix.as_str()).filter(|inside| !inside.is_empty()) {
+                Some(inside) => made.insides.insert(inside.into(), token),
+                None => made.starts.insert(piece.into(), token),
+            };
+        }
+        Ok(made)
+    }
+
+    /// Gives every token of a folded text, in order; words that cannot be put together from pieces are left out.
+    pub(super) fn each_token(&self, folded: &str, mut give: impl FnMut(u32)) {
+        let mut tokens = Vec::with_capacity(16);
+        for chunk in folded.split(char::is_whitespace) {
+            // Punctuation stands alone.
+            for word in chunk.split_inclusive(is_punctuation) {
+                let tail = word.chars().next_back().filter(|c| is_punctuation(*c));
+                let body = word.len() - tail.map_or(0, char::len_utf8);
+                let (body, mark) = word.split_at(body);
+                for part in [body, mark] {
+                    tokens.clear();
+                    if !part.is_empty() && self.pieces(part, &mut tokens) {
+                        tokens.iter().copied().for_each(&mut give);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The pieces of one word; `false` = it has a part that is no piece.
+    fn pieces(&self, word: &str, tokens: &mut Vec<u32>) -> bool {
+        // A word in the vocabulary is by far the most common case.
+        if let Some(token) = self.starts.get(word) {
+            tokens.push(*token);
+            return true;
+        }
+        if word.chars().count() > self.longest_word {
+            return false;
+        }
+        let mut rest = word;
+        while !rest.is_empty() {
+            let table = if tokens.is_empty() { &self.starts } else { &self.insides };
+            let Some((length, token)) = self.longest(rest, table) else { return false };
+            tokens.push(token);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        true
+    }
+
+    /// The longest piece that `text` starts with.
+    fn longest(&self, text: &str, table: &HashMap<Box<str>, u32, RandomState>) -> Option<(usize, u32)> {
+        let longest = text.len().min(self.longest_piece);
+        (1..=longest)
+            .rev()
+            .filter_map(|length| Some((length, text.get(..length)?)))
+            .find_map(|(length, piece)| Some((length, *table.get(piece)?)))
+    }
+}
+
+/// Punctuation as BERT sees it: of ASCII everything that is no letter or digit, of the rest Unicode's punctuation.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation();
+    }
+    c.general_category_group() == GeneralCategoryGroup::Punctuation
+}

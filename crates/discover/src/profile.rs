@@ -1,0 +1,120 @@
+//! What is known of a tool when somebody looks for it.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use toolcrib_core::ToolSpec;
+
+/// Parameters that are looked at: as many as the model was trained with.
+pub(crate) const MOST_PARAMETERS: usize = 15;
+
+/// A tool as the index sees it. Every text is cut to a bounded length when it is indexed, so a hostile profile costs no more than a long one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Profile {
+    /// Its name as callers write it.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// The server, app or group it belongs to; empty = none.
+    #[serde(deserialize_with = "or_default")]
+    pub server: String,
+    /// What it does.
+    #[serde(deserialize_with = "or_default")]
+    pub description: String,
+    /// Its parameters; the first 15 count.
+    #[serde(deserialize_with = "or_default")]
+    pub parameters: Vec<Parameter>,
+    /// How and when to use it.
+    #[serde(deserialize_with = "or_default")]
+    pub guide: String,
+    /// What people ask for when they need it; the first 8 count (SPEC 5.1: six to eight phrases for each tool).
+    #[serde(deserialize_with = "or_default")]
+    pub examples: Vec<String>,
+    /// Other names that callers may write.
+    #[serde(deserialize_with = "or_default")]
+    pub aliases: Vec<String>,
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Parameter {
+    /// Its name.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// What it means.
+    #[serde(deserialize_with = "or_default")]
+    pub description: String,
+}
+
+/// `null` is the same as nothing: tool lists from elsewhere have both.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+impl From<&ToolSpec> for Profile {
+    /// A name of the form `server__tool` is both; other tools belong to their group.
+    fn from(spec: &ToolSpec) -> Self {
+        let name = spec.name.as_str();
+        let (server, name) = match name.split_once("__") {
+            Some((server, tool)) if !server.is_empty() && !tool.is_empty() => (server, tool),
+            _ => (spec.group.as_deref().unwrap_or_default(), name),
+        };
+        Self {
+            name: name.to_owned(),
+            server: server.to_owned(),
+            description: spec.description.clone(),
+            parameters: parameters(&spec.input_schema),
+            guide: String::new(),
+            examples: spec.examples.iter().map(|example| example.need.clone()).collect(),
+            aliases: [&[spec.name.as_str().to_owned()], spec.aliases.as_slice()].concat(),
+        }
+    }
+}
+
+/// The properties of an object schema.
+fn parameters(schema: &Value) -> Vec<Parameter> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let described = properties.into_iter().flatten().take(MOST_PARAMETERS).map(|(name, about)| {
+        let description = about.get("description").and_then(Value::as_str).unwrap_or_default();
+        Parameter { name: name.clone(), description: description.to_owned() }
+    });
+    described.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolcrib_core::{ToolName, remote_name};
+
+    use super::*;
+
+    #[test]
+    fn a_spec_is_a_profile() {
+        let schema = json!({"type": "object", "properties": {
+            "path": {"type": "string", "description": "Where it is."}, "raw": true}});
+        let mut spec = ToolSpec::new(remote_name("github", "get_issue"), "Reads an issue.", schema);
+        spec.aliases = vec!["issue".to_owned()];
+        let profile = Profile::from(&spec);
+        assert_eq!((profile.server.as_str(), profile.name.as_str()), ("github", "get_issue"));
+        assert_eq!(profile.aliases, ["github__get_issue", "issue"]);
+        assert_eq!(profile.parameters.len(), 2);
+        assert_eq!(profile.parameters[0].description, "Where it is.");
+
+        let mut spec = ToolSpec::new(ToolName::local("read_file").unwrap(), "", json!(null));
+        spec.group = Some("files".to_owned());
+        let profile = Profile::from(&spec);
+        assert_eq!((profile.server.as_str(), profile.name.as_str()), ("files", "read_file"));
+    }
+
+    #[test]
+    fn nulls_in_a_tool_list_are_nothing() {
+        let profile: Profile = serde_json::from_value(json!({
+            "type": "tool", "name": "a", "server": null, "description": null, "parameters": [{"name": "x", "description": null}]
+        }))
+        .unwrap();
+        assert_eq!(profile.parameters, [Parameter { name: "x".to_owned(), ..Parameter::default() }]);
+        assert_eq!(profile.description, "");
+    }
+}

@@ -1,0 +1,42 @@
+//! Vectors as small integers: a quarter of the memory, and products that the processor does sixteen at a time.
+
+/// Writes a row as integers from -127 to 127 and returns what they have to be multiplied with; 0 for a row of zeros.
+pub(crate) fn row(values: &[f32], mut write: impl FnMut(i8)) -> f32 {
+    let largest = values.iter().fold(0f32, |m, x| m.max(x.abs()));
+    let scale = if largest > 0.0 && largest.is_finite() { 127.0 / largest } else { 0.0 };
+    for value in values {
+        // In range by construction; `as` would saturate anyway.
+        write((value * scale).round() as i8);
+    }
+    if scale > 0.0 { largest / 127.0 } else { 0.0 }
+}
+
+/// The product of two quantised vectors. The second one is wide, so that the compiler takes the processor's multiply-and-add of 16-bit
+/// numbers. 4,096 dimensions of 127 * 127 fit an `i32` many times.
+pub(crate) fn dot(narrow: &[i8], wide: &[i16]) -> i32 {
+    narrow.iter().zip(wide).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_survive() {
+        let a: Vec<f32> = (0..256).map(|i| (i as f32 * 0.37).sin() / 16.0).collect();
+        let b: Vec<f32> = (0..256).map(|i| (i as f32 * 0.21).cos() / 16.0).collect();
+        let (mut qa, mut qb) = (Vec::new(), Vec::new());
+        let (sa, sb) = (row(&a, |q| qa.push(q)), row(&b, |q| qb.push(i16::from(q))));
+        let exact: f32 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+        let got = dot(&qa, &qb) as f32 * sa * sb;
+        assert!((exact - got).abs() < 0.005, "{exact} {got}");
+    }
+
+    #[test]
+    fn zeros_and_nonsense_are_zeros() {
+        for values in [vec![0.0; 4], vec![f32::INFINITY, 1.0]] {
+            let mut q = Vec::new();
+            assert_eq!(row(&values, |x| q.push(x)), 0.0);
+        }
+    }
+}

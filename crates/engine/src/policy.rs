@@ -1,0 +1,59 @@
+//! Policy: everything that says what may run and how. It is changed as a whole, while calls run.
+
+use std::sync::Arc;
+
+use toolcrib_core::{Clock, Gate, Guard, Permissions};
+
+use crate::gate::{GrantedPermissions, PermissionGate, RulesGate, TaintGate};
+use crate::rules::RuleSet;
+use crate::settings::EngineSettings;
+
+/// Everything of an engine that can be changed while it works, see [`crate::Engine::reconfigure`].
+#[derive(Clone)]
+pub struct Policy {
+    /// Preset, per-tool overrides and limits.
+    pub settings: EngineSettings,
+    /// The rules of all layers.
+    pub rules: RuleSet,
+    /// The host's permissions.
+    pub permissions: Arc<dyn Permissions>,
+    /// The guard hooks, in their order.
+    pub guards: Vec<Arc<dyn Guard>>,
+    /// Values that are masked everywhere. Those of a policy before stay masked: they are in what was read with it.
+    pub secrets: Vec<String>,
+}
+
+impl Default for Policy {
+    /// Default settings, no rules, every permission, no guards, no secrets.
+    fn default() -> Self {
+        Self {
+            settings: EngineSettings::default(),
+            rules: RuleSet::default(),
+            permissions: Arc::new(GrantedPermissions::default()),
+            guards: Vec::new(),
+            secrets: Vec::new(),
+        }
+    }
+}
+
+/// A policy at work. A call holds one of them from stage 0 to its end.
+pub(crate) struct InForce {
+    pub(crate) settings: EngineSettings,
+    pub(crate) rules: RuleSet,
+    pub(crate) gates: Vec<Arc<dyn Gate>>,
+    pub(crate) guards: Vec<Arc<dyn Guard>>,
+}
+
+impl InForce {
+    /// The policy with the gates of permissions, rules and taint, and after them those of the host.
+    pub(crate) fn new(policy: Policy, host: &[Arc<dyn Gate>], clock: &Arc<dyn Clock>) -> Arc<Self> {
+        let Policy { settings, rules, permissions, guards, secrets: _ } = policy;
+        let own: [Arc<dyn Gate>; 3] = [
+            Arc::new(PermissionGate::new(permissions)),
+            Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock))),
+            Arc::new(TaintGate::new(&settings.tools)),
+        ];
+        let gates = own.into_iter().chain(host.iter().cloned()).collect();
+        Arc::new(Self { settings, rules, gates, guards })
+    }
+}

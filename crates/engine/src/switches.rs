@@ -1,0 +1,183 @@
+//! Switches: what can be switched, and what somebody has switched by now.
+
+use std::collections::HashMap;
+
+use toolcrib_core::{SwitchState, Tier, ToolSpec};
+
+use crate::registry::names;
+
+/// What a switch is for, as its stored name says it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Switched {
+    /// Every tool: the kill switch (`tools`).
+    Everything,
+    /// One tool (`tool:NAME`).
+    Tool(String),
+    /// The tools of one group (`group:NAME`).
+    Group(String),
+    /// One source of tools (`source:ID`).
+    Source(String),
+    /// One tier (`tier:innate|first_party|interface`).
+    Tier(Tier),
+    /// The master switch of some tools (`feature:NAME`).
+    Feature(String),
+}
+
+impl Switched {
+    /// The name under which it is stored.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Everything => "tools".to_owned(),
+            Self::Tool(name) => format!("tool:{name}"),
+            Self::Group(name) => format!("group:{name}"),
+            Self::Source(id) => format!("source:{id}"),
+            Self::Tier(tier) => format!("tier:{}", tier.as_str()),
+            Self::Feature(name) => format!("feature:{name}"),
+        }
+    }
+
+    /// What a stored name is for; `None` = a newer Toolcrib wrote it.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name.split_once(':') {
+            None => (name == "tools").then_some(Self::Everything),
+            Some(("tool", name)) => Some(Self::Tool(name.to_owned())),
+            Some(("group", name)) => Some(Self::Group(name.to_owned())),
+            Some(("source", id)) => Some(Self::Source(id.to_owned())),
+            Some(("tier", tier)) => {
+                Tier::ALL.into_iter().find(|t| t.as_str() == tier).map(Self::Tier)
+            }
+            Some(("feature", name)) => Some(Self::Feature(name.to_owned())),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether it has this state: only tools and groups are asked about.
+    #[must_use]
+    pub fn can_be(&self, state: SwitchState) -> bool {
+        state != SwitchState::Ask || matches!(self, Self::Tool(_) | Self::Group(_))
+    }
+}
+
+/// What somebody has switched; what is not named here is as its definition and the settings have it. What is above a tool never touches the
+/// tool's own switch, so that a group that comes back finds each of its tools as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Switches {
+    everything_off: bool,
+    tools: HashMap<String, SwitchState>,
+    groups: HashMap<String, SwitchState>,
+    sources: HashMap<String, SwitchState>,
+    tiers: HashMap<Tier, SwitchState>,
+    features: HashMap<String, SwitchState>,
+}
+
+impl Switches {
+    /// The same of rows; of two about one thing the later one counts.
+    pub(crate) fn of(rows: &[(Switched, SwitchState)]) -> Self {
+        let mut switches = Self::default();
+        for (switched, state) in rows {
+            switches.set(switched, Some(*state));
+        }
+        switches
+    }
+
+    /// Sets one, or takes its setting back. A state that it cannot have is the strictest that it can have: nobody may be asked there.
+    pub(crate) fn set(&mut self, switched: &Switched, state: Option<SwitchState>) {
+        let state = state.map(|s| if switched.can_be(s) { s } else { SwitchState::Off });
+        match switched {
+            Switched::Everything => self.everything_off = state == Some(SwitchState::Off),
+            Switched::Tool(name) => put(&mut self.tools, name, state),
+            Switched::Group(name) => put(&mut self.groups, name, state),
+            Switched::Source(id) => put(&mut self.sources, id, state),
+            Switched::Feature(name) => put(&mut self.features, name, state),
+            Switched::Tier(tier) => match state {
+                Some(state) => drop(self.tiers.insert(*tier, state)),
+                None => drop(self.tiers.remove(tier)),
+            },
+        }
+    }
+
+    pub(crate) fn is_everything_off(&self) -> bool {
+        self.everything_off
+    }
+
+    /// Whether no source and no tier is switched.
+    pub(crate) fn leave_sources_alone(&self) -> bool {
+        self.sources.is_empty() && self.tiers.is_empty()
+    }
+
+    pub(crate) fn is_source_off(&self, source: &str) -> bool {
+        self.sources.get(source) == Some(&SwitchState::Off)
+    }
+
+    pub(crate) fn is_tier_off(&self, tier: Tier) -> bool {
+        self.tiers.get(&tier) == Some(&SwitchState::Off)
+    }
+
+    /// What somebody said of a feature; otherwise the settings count.
+    pub(crate) fn feature(&self, feature: &str) -> Option<SwitchState> {
+        self.features.get(feature).copied()
+    }
+
+    pub(crate) fn group(&self, group: &str) -> Option<SwitchState> {
+        self.groups.get(group).copied()
+    }
+
+    /// What somebody said of a tool: by its name, else the strictest by an alias, which may have been its name before.
+    pub(crate) fn tool(&self, spec: &ToolSpec) -> Option<SwitchState> {
+        if self.tools.is_empty() {
+            return None;
+        }
+        let own = self.tools.get(spec.name.as_str()).copied();
+        own.or_else(|| names(spec).filter_map(|name| self.tools.get(name).copied()).min())
+    }
+}
+
+fn put(switches: &mut HashMap<String, SwitchState>, name: &str, state: Option<SwitchState>) {
+    match state {
+        Some(state) => drop(switches.insert(name.to_owned(), state)),
+        None => drop(switches.remove(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_switches_are_read_as_they_are_written() {
+        let tiers = Tier::ALL.map(Switched::Tier);
+        let named = [
+            Switched::Everything,
+            Switched::Tool("a__b".into()),
+            Switched::Group("files".into()),
+            Switched::Source("s:1".into()),
+            Switched::Feature("memory".into()),
+        ];
+        for switched in named.into_iter().chain(tiers) {
+            assert_eq!(Switched::of_name(&switched.name()), Some(switched));
+        }
+        assert_eq!(Switched::of_name("tier:none"), None);
+        assert_eq!(Switched::of_name("planet:mars"), None);
+        assert_eq!(Switched::of_name("toolz"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_about_is_off() {
+        let check = |switched: Switched, asks: bool| {
+            assert_eq!(switched.can_be(SwitchState::Ask), asks, "{switched:?}");
+        };
+        check(Switched::Tool("a".into()), true);
+        check(Switched::Group("a".into()), true);
+        for other in ["tools", "source:a", "tier:innate", "feature:a"] {
+            check(Switched::of_name(other).unwrap(), false);
+        }
+        let rows = ["tools", "source:a", "tier:innate", "feature:a"]
+            .map(|name| (Switched::of_name(name).unwrap(), SwitchState::Ask));
+        let switches = Switches::of(&rows);
+        assert!(switches.is_everything_off() && switches.is_source_off("a"));
+        assert!(switches.is_tier_off(Tier::Innate));
+        assert_eq!(switches.feature("a"), Some(SwitchState::Off));
+    }
+}

@@ -1,0 +1,315 @@
+//! seccomp: which system calls a process and all that it starts may make. A list of what is refused, by what it could be used for.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
+    SeccompFilter, SeccompRule, apply_filter, sock_filter,
+};
+
+use super::control::Fault;
+use super::plan::Net;
+
+/// What the filter depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    /// Whether the process has namespaces of its own.
+    pub(super) is_apart: bool,
+    pub(super) net: Net,
+    /// Whether memory is counted by processes: then what belongs to none is not given out.
+    pub(super) counts_memory: bool,
+    /// Whether what is written is counted.
+    pub(super) counts_disk: bool,
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Numbers that libc does not name yet.
+const OPEN_TREE_ATTR: libc::c_long = 467;
+
+/// Refused with "not permitted", whatever the arguments.
+const REFUSED: &[libc::c_long] = &[
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // The kernel's own machines, and its keys.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_fanotify_init,
+    // Mounts, roots and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // The machine.
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_file_load,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+];
+
+/// Refused as if the kernel were older, so that callers take the way whose arguments can be looked at.
+const UNKNOWN: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
+
+/// Flags of new namespaces: mount, cgroup, uts, ipc, user, pid, net. That of time is a bit of the exit signal to clone(2).
+const NEW_NAMESPACE: [u64; 7] =
+    [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
+
+/// Commands that put text into a terminal as if it were typed: `TIOCSTI`, and `TIOCLINUX`, which pastes.
+const TYPING: [u64; 2] = [0x5412, 0x541C];
+
+/// Set-user-id and set-group-id. A file with them that root owns outlives the sandbox.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+
+/// Segments up to here (64 KiB) may be shared, such as the one that a database marks its folder with.
+const SMALL_SEGMENT: u64 = 1 << 16;
+
+/// Has the kernel refuse what is not for this kind of sandbox, for ever.
+pub(super) fn apply(kind: Kind) -> Result<(), Fault> {
+    let all = || -> io::Result<()> {
+        for program in programs(kind)? {
+            apply_filter(&program).map_err(io::Error::other)?;
+        }
+        Ok(())
+    };
+    all().map_err(Fault::host("seccomp"))
+}
+
+/// The filters of a kind, as the kernel takes them.
+pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
+    let mut programs = Vec::new();
+    let mut unknown: Rules = UNKNOWN.iter().map(|call| (i64::from(*call), Vec::new())).collect();
+    if kind.counts_memory {
+        always(&mut unknown, libc::SYS_memfd_create);
+        always(&mut unknown, libc::SYS_memfd_secret);
+    }
+    programs.push(compile(unknown, libc::ENOSYS)?);
+    if kind.counts_disk {
+        // Room that nobody wrote to is not counted as written.
+        let mut rules = Rules::new();
+        always(&mut rules, libc::SYS_fallocate);
+        programs.push(compile(rules, libc::EOPNOTSUPP)?);
+    }
+    programs.push(compile(refused(kind)?, libc::EPERM)?);
+    #[cfg(target_arch = "x86_64")]
+    programs.push(no_second_table());
+    Ok(programs)
+}
+
+fn refused(kind: Kind) -> io::Result<Rules> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (i64::from(*call), Vec::new())).collect();
+    for flag in NEW_NAMESPACE {
+        when(&mut rules, libc::SYS_clone, [bits(0, flag)?])?;
+    }
+    for command in TYPING {
+        // The kernel looks at half of the argument only.
+        when(&mut rules, libc::SYS_ioctl, [test(1, Len::Dword, Op::Eq, command)?])?;
+    }
+    personality(&mut rules)?;
+    modes(&mut rules)?;
+    sockets(&mut rules, kind)?;
+    shared_memory(&mut rules, kind)?;
+    if !kind.is_apart {
+        // Limits of other processes of the same user.
+        when(&mut rules, libc::SYS_prlimit64, [test(0, Len::Dword, Op::Ne, 0)?])?;
+    }
+    Ok(rules)
+}
+
+/// Only the usual one, and the question which one it is.
+fn personality(rules: &mut Rules) -> io::Result<()> {
+    let usual = test(0, Len::Dword, Op::Ne, 0)?;
+    let question = test(0, Len::Dword, Op::Ne, 0xFFFF_FFFF)?;
+    when(rules, libc::SYS_personality, [usual, question])
+}
+
+/// No set-id bits, by whatever call, and no devices.
+fn modes(rules: &mut Rules) -> io::Result<()> {
+    const FCHMODAT2: libc::c_long = 452;
+    const CREATE: u64 = libc::O_CREAT as u64;
+    const UNNAMED: u64 = 0o20_000_000;
+    for bit in SET_ID {
+        when(rules, libc::SYS_fchmod, [bits(1, bit)?])?;
+        when(rules, libc::SYS_fchmodat, [bits(2, bit)?])?;
+        when(rules, FCHMODAT2, [bits(2, bit)?])?;
+        when(rules, libc::SYS_mknodat, [bits(2, bit)?])?;
+        for how in [CREATE, UNNAMED] {
+            when(rules, libc::SYS_openat, [bits(2, how)?, bits(3, bit)?])?;
+            #[cfg(target_arch = "x86_64")]
+            when(rules, libc::SYS_open, [bits(1, how)?, bits(2, bit)?])?;
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            when(rules, libc::SYS_chmod, [bits(1, bit)?])?;
+            when(rules, libc::SYS_creat, [bits(1, bit)?])?;
+            when(rules, libc::SYS_mknod, [bits(1, bit)?])?;
+        }
+    }
+    for kind in [libc::S_IFBLK, libc::S_IFCHR] {
+        let (mask, kind) = (u64::from(libc::S_IFMT), u64::from(kind));
+        when(rules, libc::SYS_mknodat, [test(2, Len::Dword, Op::MaskedEq(mask), kind)?])?;
+        #[cfg(target_arch = "x86_64")]
+        when(rules, libc::SYS_mknod, [test(1, Len::Dword, Op::MaskedEq(mask), kind)?])?;
+    }
+    Ok(())
+}
+
+/// Families of sockets. Everything that is not named, such as the one of virtual machines, reaches past the network namespace.
+fn sockets(rules: &mut Rules, kind: Kind) -> io::Result<()> {
+    let mut families = Vec::new();
+    if kind.is_apart || kind.net == Net::Host {
+        families.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+    }
+    if kind.is_apart {
+        families.push(libc::AF_UNIX);
+    }
+    let others: io::Result<Vec<_>> =
+        families.iter().map(|family| test(0, Len::Dword, Op::Ne, family_number(*family))).collect();
+    match others? {
+        // Paths of sockets are no business of Landlock: without a root of its own a process could talk to every service of the host.
+        none if none.is_empty() => always(rules, libc::SYS_socket),
+        others => when(rules, libc::SYS_socket, others)?,
+    }
+    if kind.is_apart || kind.net == Net::Host {
+        // Of the kernel's own protocols only the one that lists interfaces, which is 0; and no packets by hand.
+        let netlink = test(0, Len::Dword, Op::Eq, family_number(libc::AF_NETLINK))?;
+        when(rules, libc::SYS_socket, [netlink, test(2, Len::Dword, Op::Ne, 0)?])?;
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let family = test(0, Len::Dword, Op::Eq, family_number(family))?;
+            let raw = test(1, Len::Dword, Op::MaskedEq(0xF), 3)?;
+            when(rules, libc::SYS_socket, [family, raw])?;
+        }
+    }
+    Ok(())
+}
+
+fn family_number(family: i32) -> u64 {
+    u64::from(family.unsigned_abs())
+}
+
+/// Memory with a number instead of an owner.
+fn shared_memory(rules: &mut Rules, kind: Kind) -> io::Result<()> {
+    if !kind.is_apart {
+        for call in [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open] {
+            always(rules, call);
+        }
+    } else if kind.counts_memory {
+        when(rules, libc::SYS_shmget, [test(1, Len::Qword, Op::Gt, SMALL_SEGMENT)?])?;
+    }
+    Ok(())
+}
+
+fn always(rules: &mut Rules, call: libc::c_long) {
+    rules.insert(i64::from(call), Vec::new());
+}
+
+/// Adds a case in which the call is refused: all of these at once.
+fn when(
+    rules: &mut Rules,
+    call: libc::c_long,
+    conditions: impl Into<Vec<SeccompCondition>>,
+) -> io::Result<()> {
+    let rule = SeccompRule::new(conditions.into()).map_err(io::Error::other)?;
+    rules.entry(i64::from(call)).or_default().push(rule);
+    Ok(())
+}
+
+/// Whether all of these bits are set in an argument.
+fn bits(argument: u8, bits: u64) -> io::Result<SeccompCondition> {
+    test(argument, Len::Dword, Op::MaskedEq(bits), bits)
+}
+
+fn test(argument: u8, length: Len, op: Op, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, length, op, value).map_err(io::Error::other)
+}
+
+fn compile(rules: Rules, errno: i32) -> io::Result<BpfProgram> {
+    let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
+    filter.and_then(BpfProgram::try_from).map_err(io::Error::other)
+}
+
+/// The second table of calls of x86-64 (x32) has the same architecture and other numbers, so the filters above would not see it.
+#[cfg(target_arch = "x86_64")]
+fn no_second_table() -> BpfProgram {
+    const LOAD: u16 = 0x20;
+    const AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const X32: u32 = 0x4000_0000;
+    const ALLOW: u32 = 0x7FFF_0000;
+    const ERRNO: u32 = 0x0005_0000;
+    let unknown = ERRNO | libc::ENOSYS.unsigned_abs();
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    vec![
+        step(LOAD, 0, 0, 0),
+        step(AT_LEAST, 0, 1, X32),
+        step(RETURN, 0, 0, unknown),
+        step(RETURN, 0, 0, ALLOW),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_compiles_and_fits_the_kernel() {
+        for is_apart in [false, true] {
+            for net in [Net::Nothing, Net::Proxy, Net::Host] {
+                for counted in [false, true] {
+                    let kind = Kind { is_apart, net, counts_memory: counted, counts_disk: counted };
+                    for program in programs(kind).unwrap() {
+                        assert!((4..4096).contains(&program.len()), "{kind:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! A policy as a list of what to do: paths looked up, amounts as numbers. It is made where the job comes from, and carried out in the
+//! helper.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::SandboxError;
+use crate::job::Job;
+use crate::policy::{Network, Policy, Resources};
+use crate::process::DEFAULT_PATH;
+
+/// Folders of the system that every program may read. Those that are links stay links.
+const SYSTEM: [&str; 10] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
+];
+
+/// The port of the proxy inside a network namespace: nothing else is there that could want it.
+pub(super) const PROXY_PORT: u16 = 3128;
+
+/// How long the list of what only root may read is believed.
+const STALE: Duration = Duration::from_secs(30);
+
+/// What to do for one job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Plan {
+    /// What can be seen and what cannot, outer paths before inner ones.
+    pub(super) views: Vec<View>,
+    /// Links to make, and what they say.
+    pub(super) links: Vec<(OsString, OsString)>,
+    pub(super) net: Net,
+    pub(super) amounts: Amounts,
+    pub(super) folder: OsString,
+    pub(super) act: Act,
+}
+
+/// How one path is seen, with all under it that has no view of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct View {
+    pub(super) path: OsString,
+    pub(super) how: How,
+}
+
+/// See [`View`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum How {
+    Read,
+    Write,
+    Hidden,
+}
+
+/// The network of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Net {
+    Nothing,
+    Proxy,
+    Host,
+}
+
+/// [`Resources`] as numbers.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Amounts {
+    pub(super) memory: Option<u64>,
+    pub(super) processes: Option<u32>,
+    pub(super) cpu: Option<Duration>,
+    pub(super) file_size: Option<u64>,
+    pub(super) disk: Option<u64>,
+    pub(super) wall: Option<Duration>,
+}
+
+/// What is done inside.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Act {
+    /// This program is run.
+    Run { program: OsString, args: Vec<OsString>, env: Vec<(OsString, OsString)>, bridge: bool },
+    /// What is tried is written to standard output.
+    Try(crate::linux::attempts::Outside),
+}
+
+impl View {
+    pub(super) fn path(&self) -> &Path {
+        Path::new(&self.path)
+    }
+}
+
+impl Plan {
+    /// The plan of a job.
+    pub(super) fn of(job: &Job) -> Result<Self, SandboxError> {
+        let act = Act::Run {
+            program: job.program.clone(),
+            args: job.args.clone(),
+            env: variables(job),
+            bridge: job.bridge,
+        };
+        Self::to_do(act, &job.policy, job.folder.as_deref())
+    }
+
+    pub(super) fn to_do(
+        act: Act,
+        policy: &Policy,
+        folder: Option<&Path>,
+    ) -> Result<Self, SandboxError> {
+        let mut views = BTreeMap::new();
+        let mut links = Vec::new();
+        for folder in SYSTEM.iter().map(Path::new) {
+            match fs::symlink_metadata(folder) {
+                Ok(meta) if meta.is_symlink() => {
+                    let target = fs::read_link(folder).map_err(unusable(folder))?;
+                    links.push((folder.into(), target.into_os_string()));
+                }
+                Ok(meta) if meta.is_dir() => drop(views.insert(folder.to_owned(), How::Read)),
+                _ => {}
+            }
+        }
+        for (paths, how) in [(&policy.readable, How::Read), (&policy.writable, How::Write)] {
+            for path in paths {
+                let real = path.canonicalize().map_err(unusable(path))?;
+                let named = std::path::absolute(path).map_err(unusable(path))?;
+                if named != real {
+                    links.push((named.into(), real.clone().into()));
+                }
+                views.insert(real, how);
+            }
+        }
+        let first = policy.writable.iter().chain(&policy.readable).find(|path| path.is_dir());
+        let folder = folder.or(first.map(PathBuf::as_path)).unwrap_or(Path::new("/"));
+        let folder = folder.canonicalize().map_err(unusable(folder))?;
+        if folder != Path::new("/") && view_of(&views, &folder).is_none() {
+            return Err(SandboxError::FolderNotVisible(folder));
+        }
+        for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
+            views.insert(path, How::Hidden);
+        }
+        for path in secrets_of_the_system() {
+            views.entry(path).or_insert(How::Hidden);
+        }
+        // Hidden where nothing would be seen anyway.
+        let all = views.clone();
+        views.retain(|path, how| *how != How::Hidden || outer(&all, path).is_some());
+        if view_of(&views, &folder) == Some(How::Hidden) {
+            return Err(SandboxError::FolderNotVisible(folder));
+        }
+        // In the order of the map every path comes after those that it lies in.
+        let views = views.into_iter().map(|(path, how)| View { path: path.into(), how }).collect();
+        let net = match policy.network {
+            Network::None => Net::Nothing,
+            Network::Hosts(_) => Net::Proxy,
+            Network::Full => Net::Host,
+        };
+        let amounts = Amounts::of(&policy.resources);
+        Ok(Self { views, links, net, amounts, folder: folder.into(), act })
+    }
+}
+
+impl Amounts {
+    fn of(resources: &Resources) -> Self {
+        let Resources { memory, processes, cpu, file_size, disk, wall } = *resources;
+        Self { memory, processes, cpu, file_size, disk, wall }
+    }
+
+    /// Bytes for temporary files, which live in memory.
+    pub(super) fn scratch(&self) -> u64 {
+        let amount = self.disk.into_iter().chain(self.memory).min();
+        amount.unwrap_or(crate::policy::DEFAULT_DISK)
+    }
+
+    /// Bytes of one file.
+    pub(super) fn file(&self) -> Option<u64> {
+        self.file_size.into_iter().chain(self.disk).min()
+    }
+}
+
+/// The variables of a job, without those that depend on where temporary files are.
+fn variables(job: &Job) -> Vec<(OsString, OsString)> {
+    let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), DEFAULT_PATH.into())];
+    if matches!(job.policy.network, Network::Hosts(_)) {
+        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            env.push((name.into(), (&proxy).into()));
+            env.push((name.to_lowercase().into(), (&proxy).into()));
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            env.push((name.into(), "localhost,127.0.0.1,::1".into()));
+        }
+    }
+    env.extend(job.env.iter().cloned());
+    env
+}
+
+/// How this path is seen: the innermost view decides.
+fn view_of(views: &BTreeMap<PathBuf, How>, path: &Path) -> Option<How> {
+    path.ancestors().find_map(|path| views.get(path).copied())
+}
+
+/// The view around this path.
+fn outer(views: &BTreeMap<PathBuf, How>, path: &Path) -> Option<How> {
+    path.parent().and_then(|parent| view_of(views, parent))
+}
+
+fn unusable(path: &Path) -> impl FnOnce(io::Error) -> SandboxError {
+    let path = path.to_owned();
+    move |source| SandboxError::Path { path, source }
+}
+
+/// What of `/etc` only root and chosen groups may read. Root owns these files, also without any of its rights, so a program that root
+/// starts could read them.
+fn secrets_of_the_system() -> Vec<PathBuf> {
+    static KNOWN: Mutex<Option<(Instant, Vec<PathBuf>)>> = Mutex::new(None);
+    if !rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((at, paths)) = known.as_ref().filter(|(at, _)| at.elapsed() < STALE) {
+        let _ = at;
+        return paths.clone();
+    }
+    let mut paths = Vec::new();
+    collect_private(Path::new("/etc"), &mut paths);
+    *known = Some((Instant::now(), paths.clone()));
+    paths
+}
+
+fn collect_private(folder: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(meta) = entry.metadata() else { continue };
+        let for_all = if meta.is_dir() { 0o005 } else { 0o004 };
+        if meta.is_symlink() {
+            continue;
+        }
+        if meta.permissions().mode() & for_all != for_all {
+            paths.push(entry.path());
+        } else if meta.is_dir() {
+            collect_private(&entry.path(), paths);
+        }
+    }
+}

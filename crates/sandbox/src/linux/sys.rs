@@ -1,0 +1,287 @@
+//! The system calls that have no safe wrapper. All `unsafe` of the launcher is in this file.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+/// The two sides of a fork.
+pub(super) enum Fork {
+    /// This is the new process.
+    Child,
+    /// This is the old one; the descriptor stands for the new one.
+    Parent(Forked),
+}
+
+/// A new process.
+pub(super) struct Forked {
+    pub(super) pid: Pid,
+    /// Readable when it ended.
+    pub(super) pidfd: OwnedFd,
+}
+
+/// Forks with these `CLONE_NEW*` flags.
+///
+/// # Errors
+/// What the system says; and always in a process with several threads, whose child could not even allocate memory.
+#[expect(unsafe_code, reason = "nothing safe makes a process in new namespaces")]
+pub(super) fn fork(flags: i32) -> io::Result<Fork> {
+    if threads() != 1 {
+        return Err(io::Error::other("this process has several threads"));
+    }
+    let mut pidfd: RawFd = -1;
+    let mut args = clone_args(flags, &raw mut pidfd);
+    // SAFETY: without CLONE_VM this is a fork: the child has its own copy of everything. The process has one thread (looked at above), so
+    // no lock is held by somebody who is not in the copy, and the child may do what it likes. `args` and `pidfd` outlive the call.
+    let result = unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of_val(&args)) };
+    match result {
+        0 => Ok(Fork::Child),
+        -1 => {
+            let error = io::Error::last_os_error();
+            // What old container runtimes say to calls that they do not know.
+            if matches!(error.raw_os_error(), Some(libc::ENOSYS)) { clone(flags) } else { Err(error) }
+        }
+        pid => {
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
+            // SAFETY: the kernel just made this descriptor for us, and nobody else knows it.
+            let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+            Ok(Fork::Parent(Forked { pid, pidfd }))
+        }
+    }
+}
+
+/// The same by the older call.
+#[expect(unsafe_code, reason = "nothing safe makes a process in new namespaces")]
+#[expect(deprecated, reason = "an owned descriptor stays open and the same")]
+fn clone(flags: i32) -> io::Result<Fork> {
+    let flags = libc::c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: as in `fork`; no stack is given, so the child goes on with its copy of ours. The arguments after the flags are null, in
+    // whatever order this machine wants them.
+    let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    match i32::try_from(result) {
+        Ok(0) => Ok(Fork::Child),
+        Ok(pid) if pid > 0 => {
+            let pid = Pid::from_raw(pid).ok_or_else(io::Error::last_os_error)?;
+            let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+            Ok(Fork::Parent(Forked { pid, pidfd }))
+        }
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn clone_args(flags: i32, pidfd: *mut RawFd) -> libc::clone_args {
+    let flags = u64::from(flags.unsigned_abs()) | libc::CLONE_PIDFD.unsigned_abs() as u64;
+    libc::clone_args {
+        flags,
+        pidfd: pidfd.addr() as u64,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: libc::SIGCHLD.unsigned_abs() as u64,
+        stack: 0,
+        stack_size: 0,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: 0,
+    }
+}
+
+/// Threads of this process; 0 = nobody knows.
+fn threads() -> usize {
+    // Two of the links are the folder itself and its parent; each thread adds one.
+    let links = rustix::fs::stat("/proc/self/task").map(|stat| stat.st_nlink);
+    links.ok().and_then(|links| usize::try_from(links).ok()).map_or(0, |links| links.saturating_sub(2))
+}
+
+/// `struct mount_attr` of mount_setattr(2), which libc lacks.
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+/// Of mount_setattr(2): all mounts under this one too.
+const AT_RECURSIVE: i32 = 0x8000;
+
+/// Sets flags of a mount, with all under it if `all`.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "rustix does not have the call")]
+pub(super) fn set_mount(mount: BorrowedFd<'_>, flags: u64, all: bool) -> io::Result<()> {
+    let attributes = MountAttributes { set: flags, clear: 0, propagation: 0, user_namespace: 0 };
+    let how = libc::AT_EMPTY_PATH | if all { AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is a constant that ends in a zero, and the attributes outlive the call, which only reads them.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            how,
+            &raw const attributes,
+            size_of_val(&attributes),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Marks every descriptor from this one on to be closed when a program starts.
+#[expect(unsafe_code, reason = "rustix does not have the call")]
+pub(super) fn close_on_exec_from(first: u32) {
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: it changes no descriptor but for a flag. An old kernel refuses; all of ours have the flag from the beginning.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
+}
+
+/// Every signal does what it does in a fresh process, and none is held back.
+#[expect(unsafe_code, reason = "rustix does not touch the tables of libc")]
+pub(super) fn reset_signals() {
+    for signal in 1..=64 {
+        // SAFETY: the default action needs no code of ours; numbers that cannot be set are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: an empty set is made in place, and only read by the second call.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
+/// Ended children of this process vanish by themselves, so that none is left as a zombie.
+#[expect(unsafe_code, reason = "rustix does not touch the tables of libc")]
+pub(super) fn forget_children() {
+    // SAFETY: ignoring needs no code of ours.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}
+
+/// Becomes another program. Returns only the error.
+#[expect(unsafe_code, reason = "the standard library starts programs only in children that it made")]
+pub(super) fn execute(program: &CString, args: &[CString], env: &[CString]) -> io::Error {
+    let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+        texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (args, env) = (pointers(args), pointers(env));
+    // SAFETY: both lists end in null, and their texts end in zeros and live until the call replaces this process or fails.
+    unsafe { libc::execve(program.as_ptr(), args.as_ptr(), env.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Ends this process at once, without what a library may have registered for its end.
+#[expect(unsafe_code, reason = "`std::process::exit` would run what the copied process registered")]
+pub(super) fn leave(code: i32) -> ! {
+    // SAFETY: it takes a number and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Sends a signal to every process that this one may signal, itself and the first of the namespace excepted.
+#[expect(unsafe_code, reason = "rustix has no call for all processes")]
+pub(super) fn signal_all(signal: Signal) {
+    // SAFETY: the call takes numbers only. Callers are the first process of a namespace, which reaches nothing outside of it.
+    unsafe { libc::kill(-1, signal.as_raw()) };
+}
+
+/// Brings up the loopback interface of this network namespace.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "rustix does not have the call")]
+pub(super) fn raise_loopback() -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: zeros are a valid request; the name is shorter than its field and ends in a zero; the request outlives the call.
+    let result = unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = from.cast_signed();
+        }
+        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Time on processors of this process's children that were waited for.
+#[expect(unsafe_code, reason = "rustix does not have the call")]
+pub(super) fn time_of_children() -> std::time::Duration {
+    // SAFETY: zeros are a valid value, and the call fills it in place.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    let of = |time: libc::timeval| {
+        let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+        std::time::Duration::from_secs(time.tv_sec.unsigned_abs())
+            + std::time::Duration::from_micros(micros)
+    };
+    of(usage.ru_utime) + of(usage.ru_stime)
+}
+
+/// Clock ticks in a second, as `/proc` counts time on processors.
+#[expect(unsafe_code, reason = "rustix does not have the value")]
+pub(super) fn ticks_per_second() -> u64 {
+    // SAFETY: it takes a number and returns one.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
+}
+
+/// The interface of Landlock that this kernel has; `None` = it has none, or it is switched off.
+#[expect(unsafe_code, reason = "the library keeps its own look to itself")]
+pub(super) fn landlock_interface() -> Option<i64> {
+    const ASK_FOR_THE_VERSION: libc::c_uint = 1;
+    // SAFETY: with this flag the call takes no pointer and returns a number.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0usize,
+            ASK_FOR_THE_VERSION,
+        )
+    };
+    (version > 0).then_some(version)
+}
+
+/// Gives a descriptor this number, open across the start of a program.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "a number chosen by hand has no owner")]
+pub(super) fn pass_on(fd: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
+    // SAFETY: what had the number before is closed; callers start a program next, and hold nothing at numbers this low.
+    let result = unsafe { libc::dup2(fd.as_raw_fd(), number) };
+    if result == number { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Makes a system call whose arguments are small numbers or nothing, to see whether it is refused.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "the calls that are refused have no safe wrappers")]
+pub(super) fn attempt(call: libc::c_long, arguments: [libc::c_long; 5]) -> io::Result<i64> {
+    let [a, b, c, d, e] = arguments;
+    // SAFETY: callers are processes that do nothing else and end at once; null and small numbers name no memory of theirs.
+    let result = unsafe { libc::syscall(call, a, b, c, d, e) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Leaves namespaces for new ones.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "descriptors may be unshared by it too, which is not asked for here")]
+pub(super) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
+    // SAFETY: callers name namespaces only, which own no memory and no descriptor of this process.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+}
+
+/// Closes the copy of a descriptor that a fork left in this process.
+#[expect(unsafe_code, reason = "its owner is a value of the other process")]
+pub(super) fn close(fd: BorrowedFd<'_>) {
+    // SAFETY: this process never returns to the code that owns the value, so the number is not closed a second time.
+    unsafe { libc::close(fd.as_raw_fd()) };
+}

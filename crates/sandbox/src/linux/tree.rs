@@ -1,0 +1,228 @@
+//! The processes of a sandbox, as `/proc` tells of them.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+
+use super::sys;
+use crate::job::Status;
+
+/// Which processes belong to a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tree {
+    /// All that there are: this is the first process of a pid namespace.
+    Namespace,
+    /// What descends from this process, to which those fall whose parents end.
+    Descendants,
+}
+
+/// What one process uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Use {
+    pub(super) parent: i32,
+    /// Its own and that of children it waited for.
+    pub(super) ticks: u64,
+    pub(super) threads: u64,
+    pub(super) pages: u64,
+}
+
+impl Tree {
+    /// Every process but this one, with what it uses.
+    pub(super) fn processes(self) -> Vec<(i32, Use)> {
+        match self {
+            Self::Namespace => {
+                all().filter(|pid| *pid != 1).filter_map(|pid| Some((pid, use_of(pid)?))).collect()
+            }
+            Self::Descendants => descendants(),
+        }
+    }
+
+    /// Sends a signal to every process of it.
+    pub(super) fn signal(self, signal: Signal) {
+        match self {
+            Self::Namespace => sys::signal_all(signal),
+            Self::Descendants => {
+                for (pid, _) in self.processes() {
+                    if let Some(pid) = Pid::from_raw(pid) {
+                        let _ = kill_process(pid, signal);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Kills every process of it. Those that are seen are stopped first, so that none makes others while it is killed.
+    pub(super) fn kill(self) {
+        if self == Self::Descendants {
+            let mut seen = 0;
+            // Each look finds what was made during the one before; a few are enough for what cannot run.
+            for _ in 0..64 {
+                let count = self.processes().len();
+                if count == seen {
+                    break;
+                }
+                seen = count;
+                self.signal(Signal::STOP);
+            }
+        }
+        self.signal(Signal::KILL);
+    }
+}
+
+/// Takes the status of every child that has ended. The flag says whether any child is left.
+pub(super) fn reap(main: Pid, status: &mut Option<Status>) -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, how))) => {
+                if pid == main {
+                    let signal = || Status::Signalled(how.terminating_signal().unwrap_or(9));
+                    *status = Some(how.exit_status().map_or_else(signal, Status::Exited));
+                }
+            }
+            Ok(None) => return true,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// The numbers of all processes.
+fn all() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn descendants() -> Vec<(i32, Use)> {
+    let own = getpid().as_raw_nonzero().get();
+    let mut found = Vec::new();
+    let mut open = vec![own];
+    while let Some(pid) = open.pop() {
+        let Some(children) = children(pid) else { return by_parents(own) };
+        for child in children {
+            if let Some(uses) = use_of(child) {
+                found.push((child, uses));
+                open.push(child);
+            }
+        }
+    }
+    found
+}
+
+/// The children of a process; `None` = this kernel does not list them. One that is gone has none.
+fn children(pid: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        let list: PathBuf = task.path().join("children");
+        match fs::read_to_string(&list) {
+            Ok(text) => children.extend(text.split_whitespace().filter_map(|n| n.parse::<i32>().ok())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && task.path().exists() => {
+                return None;
+            }
+            Err(_) => {}
+        }
+    }
+    Some(children)
+}
+
+/// The same from the parent that every process names.
+fn by_parents(own: i32) -> Vec<(i32, Use)> {
+    let uses: BTreeMap<i32, Use> = all().filter_map(|pid| Some((pid, use_of(pid)?))).collect();
+    let is_ours = |mut pid: i32| {
+        // No chain is longer than there are processes.
+        for _ in 0..=uses.len() {
+            match uses.get(&pid) {
+                Some(one) if one.parent == own => return true,
+                Some(one) => pid = one.parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    uses.iter().filter(|(pid, _)| is_ours(**pid)).map(|(pid, one)| (*pid, *one)).collect()
+}
+
+fn use_of(pid: i32) -> Option<Use> {
+    read_use(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads a line of `/proc/PID/stat`, proc_pid_stat(5). The name of the program may hold anything, so what counts begins after its end.
+fn read_use(line: &str) -> Option<Use> {
+    let (_, rest) = line.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // The first field here is the third of the manual.
+    let number = |nth: usize| fields.get(nth - 3).and_then(|field| field.parse::<i64>().ok());
+    let count = |nth| number(nth).and_then(|n| u64::try_from(n).ok());
+    let ticks = [14, 15, 16, 17].map(count).into_iter().sum::<Option<u64>>()?;
+    Some(Use {
+        parent: i32::try_from(number(4)?).ok()?,
+        ticks,
+        threads: count(20)?,
+        pages: count(24)?,
+    })
+}
+
+/// Bytes of memory of a process where shared pages count by their share; `None` = it may not be looked at.
+pub(super) fn proportional(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+/// Bytes that a process, and children it waited for, wrote to files of a disk; `None` = nobody counts.
+pub(super) fn written(pid: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes:"))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_whatever_the_program_is_called() {
+        let line = |name: &str| {
+            format!("7 ({name}) S 3 7 7 0 -1 4194560 100 0 0 0 5 6 7 8 20 0 2 0 99 1000 42 18446744073709551615")
+        };
+        let expected = Some(Use { parent: 3, ticks: 26, threads: 2, pages: 42 });
+        for name in ["sh", "a b", "x) R 1 (y", "", "7 ("] {
+            assert_eq!(read_use(&line(name)), expected, "{name:?}");
+        }
+        for broken in ["", "7 (sh", "7 (sh) S 3", "7 (sh) S x 7 7 0 -1 4 1 0 0 0 5 6 7 8 20 0 2 0 9 1 42"] {
+            assert_eq!(read_use(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn both_ways_find_the_same_descendants() {
+        let mut child = std::process::Command::new("/bin/sh")
+            .args(["-c", "sleep 60 & wait"])
+            .spawn()
+            .unwrap();
+        let own = getpid().as_raw_nonzero().get();
+        let pid = i32::try_from(child.id()).unwrap();
+        let below = |found: Vec<(i32, Use)>| {
+            let mut found: Vec<i32> = found.into_iter().map(|(pid, _)| pid).collect();
+            found.sort_unstable();
+            found
+        };
+        // The shell starts its own child after we see the shell.
+        let (mut by_list, mut by_parent) = (Vec::new(), Vec::new());
+        for _ in 0..2000 {
+            (by_list, by_parent) = (below(descendants()), below(by_parents(own)));
+            if by_list.len() >= 2 && by_list == by_parent {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        for (pid, _) in by_parents(own).into_iter().filter(|(_, one)| one.parent == pid) {
+            let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(by_list.contains(&pid) && by_list == by_parent, "{by_list:?} {by_parent:?}");
+    }
+}

@@ -1,0 +1,88 @@
+//! What every group of routes is made of: operations that say who may call them and what they take and answer, and the router and the
+//! OpenAPI document that come of them.
+//!
+//! Invariant: a route exists only as an [`Operation`], and an operation names who may call it. There is no way to add a route without.
+
+mod extract;
+mod openapi;
+mod operation;
+mod page;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodFilter, on};
+
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::Principal;
+
+pub use openapi::document;
+pub use operation::{Access, Operation};
+
+pub(crate) use extract::{Json, Path, Query};
+pub(crate) use page::{Page, PageQuery, cursor, etagged, matches, of_cursor};
+
+/// Where all operations are, except for those that say otherwise.
+pub const BASE: &str = "/api/v1";
+
+/// Operations with their handlers.
+#[derive(Default)]
+pub(crate) struct Api {
+    router: Router<Daemon>,
+    operations: Vec<Operation>,
+}
+
+impl Api {
+    /// Adds an operation. Whoever may not call it never reaches the handler.
+    pub(crate) fn add<H, T>(&mut self, operation: Operation, handler: H)
+    where
+        H: Handler<T, Daemon>,
+        T: 'static,
+    {
+        let Ok(filter) = MethodFilter::try_from(operation.method.clone()) else { return };
+        let access = operation.access;
+        let check = middleware::from_fn(move |request: Request, next: Next| async move {
+            match allowed(access, &request) {
+                Ok(()) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            }
+        });
+        let path = operation.full_path();
+        let routed = on(filter, handler).route_layer(check);
+        self.router = std::mem::take(&mut self.router).route(&path, routed);
+        self.operations.push(operation);
+    }
+
+    /// The router, and what it is made of. Paths and methods that are none are answered like everything else.
+    pub(crate) fn finish(self) -> (Router<Daemon>, Vec<Operation>) {
+        let router = self
+            .router
+            .fallback(|request: Request| async move {
+                Problem::not_found(format!("there is no {}", request.uri().path()))
+            })
+            .method_not_allowed_fallback(not_allowed);
+        (router, self.operations)
+    }
+}
+
+async fn not_allowed(request: Request) -> Response {
+    let words = format!("{} does not take {}", request.uri().path(), request.method());
+    Problem::new(Code::MethodNotAllowed, words).into_response()
+}
+
+fn allowed(access: Access, request: &Request) -> Result<(), Problem> {
+    let Access::Role(role) = access else { return Ok(()) };
+    match request.extensions().get::<Principal>() {
+        Some(principal) => principal.must(role),
+        // Why there is none was found out at the door.
+        None => Err(request.extensions().get::<Problem>().cloned().unwrap_or_else(|| {
+            Problem::new(
+                Code::Unauthorized,
+                "send a token: `Authorization: Bearer …`; `toolcrib token show` prints the one of this machine",
+            )
+        })),
+    }
+}

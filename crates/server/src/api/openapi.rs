@@ -1,0 +1,165 @@
+//! The OpenAPI 3.1 document, made from the operations: what is routed is what is described.
+
+use schemars::generate::SchemaSettings;
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+
+use super::operation::{Access, Operation, Success};
+use crate::problem::{Code, Problem};
+
+/// What every operation may answer; those that only some can answer are listed for all, as they come from the door in front of them.
+const ERRORS: &str = "The request was not carried out; `code` says why and never changes its meaning.";
+
+/// The document of these operations.
+#[must_use]
+pub fn document(operations: &[Operation], version: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let mut paths = Map::new();
+    for operation in operations {
+        let described = describe(operation, &mut generator);
+        let path = paths.entry(operation.full_path()).or_insert_with(|| json!({}));
+        path[operation.method.as_str().to_lowercase()] = described;
+    }
+    let problem = generator.subschema_for::<Problem>();
+    let schemas = generator.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Toolcrib",
+            "version": version,
+            "summary": "Tools for AI agents: found, checked, run, bounded and recorded.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "`toolcrib token add` makes one."}
+            },
+            "responses": {
+                "Problem": {
+                    "description": ERRORS,
+                    "content": {"application/problem+json": {"schema": problem}},
+                }
+            },
+        },
+    })
+}
+
+fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let mut parameters: Vec<Value> = path_parameters(operation.path).collect();
+    if let Some(query) = operation.query {
+        let schema = query(generator);
+        parameters.extend(query_parameters(&resolved(schema.to_value(), generator)));
+    }
+    parameters.extend(operation.headers.iter().map(|(name, about)| {
+        json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}})
+    }));
+    let mut responses = Map::new();
+    for success in &operation.successes {
+        responses.insert(success.status.to_string(), response(success, generator));
+    }
+    for code in Code::ALL {
+        responses
+            .entry(code.status().to_string())
+            .or_insert_with(|| json!({"$ref": "#/components/responses/Problem"}));
+    }
+    let mut described = json!({
+        "operationId": operation_id(operation),
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "parameters": parameters,
+        "responses": responses,
+    });
+    if !operation.about.is_empty() {
+        described["description"] = json!(operation.about);
+    }
+    if let Some((media_type, schema)) = operation.body {
+        let content = schema.map_or_else(|| json!({}), |schema| json!({"schema": schema(generator)}));
+        described["requestBody"] = json!({"required": true, "content": {media_type: content}});
+    }
+    match operation.access {
+        Access::Anybody => described["security"] = json!([]),
+        Access::Role(role) => {
+            described["security"] = json!([{"token": []}]);
+            described["x-role"] = json!(role);
+        }
+    }
+    described
+}
+
+fn response(success: &Success, generator: &mut SchemaGenerator) -> Value {
+    let mut described = json!({"description": success.about});
+    if !success.media_type.is_empty() {
+        let schema = match success.schema {
+            Some(schema) => json!({"schema": schema(generator)}),
+            None => json!({}),
+        };
+        described["content"] = json!({success.media_type: schema});
+    }
+    described
+}
+
+/// Such as `get_tools_name`: the same for as long as the path is.
+fn operation_id(operation: &Operation) -> String {
+    let words = operation.path.split(['/', '{', '}', '.', '-']).filter(|word| !word.is_empty());
+    let method = operation.method.as_str().to_lowercase();
+    std::iter::once(method.as_str()).chain(words).collect::<Vec<_>>().join("_")
+}
+
+fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
+    path.split('/').filter_map(|part| {
+        let name = part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*');
+        Some(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+    })
+}
+
+fn query_parameters(schema: &Value) -> Vec<Value> {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    fields
+        .map(|(name, schema)| {
+            let mut schema = schema.clone();
+            let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            without_null(&mut schema);
+            json!({
+                "name": name,
+                "in": "query",
+                "required": required.contains(&name.as_str()),
+                "description": about.unwrap_or_default(),
+                "schema": schema,
+            })
+        })
+        .collect()
+}
+
+/// In a query, what is not said is left out: there is no null.
+fn without_null(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else { return };
+    object.remove("default");
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            object.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(any)) = object.get_mut("anyOf") {
+        any.retain(|one| one["type"] != "null");
+        if let [one] = any.as_slice() {
+            *schema = one.clone();
+        }
+    }
+}
+
+/// What a reference to a definition says.
+fn resolved(schema: Value, generator: &SchemaGenerator) -> Value {
+    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    name.and_then(|name| generator.definitions().get(name).cloned()).unwrap_or(schema)
+}

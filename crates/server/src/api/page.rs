@@ -1,0 +1,149 @@
+//! Lists in pages, and answers that are only sent when they have changed.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::canonical;
+
+use crate::problem::{Code, Problem};
+
+/// Rows of a page when nobody says.
+const ROWS: usize = 50;
+/// Most rows of a page.
+const MOST_ROWS: usize = 500;
+
+/// A part of a list.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Page<T> {
+    /// The rows.
+    pub(crate) items: Vec<T>,
+    /// Give this as `cursor` for the next ones; absent = there are no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// All there is.
+    pub(crate) fn whole(items: Vec<T>) -> Self {
+        Self { items, next: None }
+    }
+
+    /// The first `limit` of these rows, of which one more was read to see whether there are more; `place` says where the next page begins.
+    pub(crate) fn first<P: Serialize>(
+        mut items: Vec<T>,
+        limit: usize,
+        list: &str,
+        place: impl FnOnce(&T) -> P,
+    ) -> Self {
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| more).map(|last| cursor(list, &place(last)));
+        Self { items, next }
+    }
+}
+
+/// Which part of a list is wanted. Flattening takes `deny_unknown_fields` away from a struct, so queries with more fields repeat these two.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PageQuery {
+    /// Most rows, 1 to 500; 50 when nobody says.
+    #[schemars(range(min = 1, max = 500))]
+    pub(crate) limit: Option<usize>,
+    /// The `next` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// Rows that are wanted.
+    pub(crate) fn rows(limit: Option<usize>) -> Result<usize, Problem> {
+        match limit {
+            None => Ok(ROWS),
+            Some(rows @ 1..=MOST_ROWS) => Ok(rows),
+            Some(_) => Err(Problem::invalid(format!("limit is from 1 to {MOST_ROWS}"))),
+        }
+    }
+}
+
+/// Where the next page of a list begins, as text that only that list understands.
+pub(crate) fn cursor(list: &str, place: &impl Serialize) -> String {
+    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&(list, place)).unwrap_or_default())
+}
+
+/// The place that a cursor of this list says.
+pub(crate) fn of_cursor<P: DeserializeOwned>(
+    list: &str,
+    text: Option<&str>,
+) -> Result<Option<P>, Problem> {
+    let Some(text) = text else { return Ok(None) };
+    let wrong = || {
+        Problem::new(
+            Code::BadCursor,
+            "the cursor is none of this list; begin again without one",
+        )
+    };
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
+    let (of, place): (String, P) = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+    if of == list { Ok(Some(place)) } else { Err(wrong()) }
+}
+
+/// JSON with an `ETag`; 304 when the caller has it already.
+pub(crate) fn etagged(request: &HeaderMap, body: &impl Serialize) -> Response {
+    let Ok(text) = serde_json::to_string(body) else {
+        return Problem::new(Code::Internal, "the answer cannot be written").into_response();
+    };
+    let tag = format!("\"{}\"", &canonical::sha256_parts(&[&text])[..32]);
+    let Ok(tag_value) = HeaderValue::from_str(&tag) else {
+        return Problem::new(Code::Internal, "the answer cannot be tagged").into_response();
+    };
+    if matches(request.get(header::IF_NONE_MATCH), &tag) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag_value)]).into_response();
+    }
+    let json = HeaderValue::from_static("application/json");
+    ([(header::ETAG, tag_value), (header::CONTENT_TYPE, json)], text).into_response()
+}
+
+/// Whether a list of tags (`If-Match`, `If-None-Match`) has this one.
+pub(crate) fn matches(given: Option<&HeaderValue>, tag: &str) -> bool {
+    let Some(given) = given.and_then(|value| value.to_str().ok()) else { return false };
+    given.split(',').map(|one| one.trim().trim_start_matches("W/")).any(|one| one == tag || one == "*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_good_for_its_own_list() {
+        let text = cursor("calls", &("call_1", 7));
+        let place: Option<(String, u32)> = of_cursor("calls", Some(&text)).unwrap();
+        assert_eq!(place, Some(("call_1".to_owned(), 7)));
+        assert!(of_cursor::<(String, u32)>("runs", Some(&text)).is_err());
+        assert!(of_cursor::<u32>("calls", Some(&text)).is_err());
+        for wrong in ["", "!", "AAAA", "bnVsbA"] {
+            assert!(of_cursor::<u32>("calls", Some(wrong)).is_err(), "{wrong:?}");
+        }
+        assert_eq!(of_cursor::<u32>("calls", None).unwrap(), None);
+    }
+
+    #[test]
+    fn a_full_page_says_where_the_next_one_begins() {
+        let page = Page::first(vec![1, 2, 3], 2, "l", |last| *last);
+        assert_eq!(page.items, [1, 2]);
+        assert_eq!(of_cursor("l", page.next.as_deref()).unwrap(), Some(2));
+        assert!(Page::first(vec![1, 2], 2, "l", |last| *last).next.is_none());
+    }
+
+    #[test]
+    fn what_the_caller_has_is_not_sent_again() {
+        let first = etagged(&HeaderMap::new(), &[1, 2]);
+        let tag = first.headers()[header::ETAG].clone();
+        let mut headers = HeaderMap::new();
+        headers.insert(header::IF_NONE_MATCH, tag);
+        assert_eq!(etagged(&headers, &[1, 2]).status(), StatusCode::NOT_MODIFIED);
+        assert_eq!(etagged(&headers, &[1, 3]).status(), StatusCode::OK);
+    }
+}

@@ -1,0 +1,157 @@
+//! The daemon: what all requests share, how it starts and how it ends.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use toolcrib_app::core::CancellationToken;
+use toolcrib_app::runner::Runner;
+use toolcrib_app::{Stores, Toolcrib};
+
+use crate::door::Door;
+use crate::host::Host;
+use crate::live::LiveRuns;
+use crate::settings::DaemonSettings;
+use crate::turnstile::Turnstile;
+use crate::work::Work;
+use crate::{door, listen, routes, watch};
+
+/// Why a daemon cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address, a socket or a file of it cannot be used; the words say what to do.
+    #[error("{0}")]
+    Listen(String),
+    /// The store does not answer.
+    #[error("the store cannot be used: {0}")]
+    Store(#[from] toolcrib_app::core::StoreError),
+}
+
+/// The daemon. Clones are the same one.
+#[derive(Clone)]
+pub struct Daemon {
+    shared: Arc<Shared>,
+}
+
+/// What all requests share.
+struct Shared {
+    runner: Runner,
+    toolcrib: Toolcrib,
+    host: Arc<dyn Host>,
+    settings: DaemonSettings,
+    door: Door,
+    live: LiveRuns,
+    turnstile: Turnstile,
+    work: Work,
+    stop: CancellationToken,
+    begun: Instant,
+}
+
+impl Daemon {
+    /// A daemon over a Toolcrib that was built for agents. Nothing listens yet.
+    ///
+    /// # Errors
+    /// [`StartError`] when the store or a file of the daemon cannot be used.
+    pub async fn new(
+        toolcrib: Toolcrib,
+        runner: Runner,
+        host: Arc<dyn Host>,
+        settings: DaemonSettings,
+    ) -> Result<Self, StartError> {
+        let door = Door::open(&toolcrib, &settings).await?;
+        let turnstile = Turnstile::new(settings.calls_at_once, settings.calls_waiting);
+        let shared = Shared {
+            runner,
+            toolcrib,
+            host,
+            door,
+            settings,
+            live: LiveRuns::default(),
+            turnstile,
+            work: Work::default(),
+            stop: CancellationToken::new(),
+            begun: Instant::now(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Listens, and answers until [`stop`](Self::stop) is called and everything has drained. `ready` is told the TCP address once it answers.
+    ///
+    /// # Errors
+    /// [`StartError`] when it cannot listen.
+    pub async fn serve(
+        &self,
+        ready: impl FnOnce(Option<SocketAddr>) + Send,
+    ) -> Result<(), StartError> {
+        let _watched = watch::begin(self);
+        let mut drained = std::pin::pin!(async {
+            self.stopping().cancelled().await;
+            self.drain_calls().await;
+        });
+        let mut listening = std::pin::pin!(listen::serve(self, ready));
+        tokio::select! {
+            ended = &mut listening => {
+                ended?;
+                drained.await;
+                Ok(())
+            }
+            () = &mut drained => listening.await,
+        }
+    }
+
+    /// Tells it to stop: it takes nothing new, lets what runs end for as long as the settings say, stores the rest.
+    pub fn stop(&self) {
+        self.shared.stop.cancel();
+    }
+
+    /// The routes with the checks in front of them.
+    pub(crate) fn router(&self) -> Router {
+        let (router, _) = routes::all().finish();
+        door::in_front(self, router.with_state(self.clone()))
+    }
+
+    pub(crate) fn toolcrib(&self) -> &Toolcrib {
+        &self.shared.toolcrib
+    }
+
+    pub(crate) fn stores(&self) -> &Stores {
+        self.shared.toolcrib.stores()
+    }
+
+    pub(crate) fn runner(&self) -> &Runner {
+        &self.shared.runner
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        &*self.shared.host
+    }
+
+    pub(crate) fn settings(&self) -> &DaemonSettings {
+        &self.shared.settings
+    }
+
+    pub(crate) fn door(&self) -> &Door {
+        &self.shared.door
+    }
+
+    pub(crate) fn live(&self) -> &LiveRuns {
+        &self.shared.live
+    }
+
+    pub(crate) fn turnstile(&self) -> &Turnstile {
+        &self.shared.turnstile
+    }
+
+    pub(crate) fn work(&self) -> &Work {
+        &self.shared.work
+    }
+
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.shared.stop
+    }
+
+    pub(crate) fn begun(&self) -> Instant {
+        self.shared.begun
+    }
+}

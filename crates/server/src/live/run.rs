@@ -1,0 +1,215 @@
+//! One run at work: its state, its newest events, and whoever looks on. A reader takes what is there at its own pace; it never holds the run.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use toolcrib_app::agent::drive::Control;
+use toolcrib_app::agent::events::Event;
+use toolcrib_app::core::{ConversationId, RunId};
+
+use super::view::{RunState, RunView};
+
+/// Newest events that are kept for readers that were away; who misses more gets the whole state.
+const KEPT: usize = 1_024;
+/// Bytes of them.
+const KEPT_BYTES: usize = 1024 * 1024;
+/// Events that a reader takes at once.
+const AT_ONCE: usize = 64;
+
+/// One event as it goes over the wire.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    /// Its number, from 1.
+    pub(crate) seq: u64,
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its JSON form.
+    pub(crate) data: Arc<str>,
+}
+
+/// A run that this process works on, or has worked on and that waits.
+pub(crate) struct LiveRun {
+    /// The run.
+    pub(crate) id: RunId,
+    /// Its conversation.
+    pub(crate) conversation: ConversationId,
+    /// Whose it is.
+    pub(crate) owner: String,
+    /// What these numbers of events belong to: another process, or the same run taken up again, counts anew.
+    pub(crate) series: String,
+    state: Mutex<State>,
+    seq: watch::Sender<u64>,
+    readers: AtomicUsize,
+}
+
+struct State {
+    view: Arc<RunView>,
+    told: VecDeque<Told>,
+    bytes: usize,
+    control: Control,
+    /// Whether nothing more is told here: it ended, or somebody else has it.
+    over: bool,
+}
+
+/// What a reader is given.
+pub(crate) enum Given {
+    /// The events after the last one.
+    Events(Vec<Told>),
+    /// The state, because what came between is not kept.
+    Snapshot(u64, Arc<RunView>),
+    /// Nothing now.
+    Nothing,
+    /// Nothing more, ever.
+    Over,
+}
+
+impl LiveRun {
+    pub(super) fn new(id: RunId, conversation: ConversationId, owner: String, view: RunView) -> Self {
+        let state = State {
+            view: Arc::new(view),
+            told: VecDeque::new(),
+            bytes: 0,
+            control: Control::new(),
+            over: false,
+        };
+        let series = format!("{:08x}", fastrand::u32(..));
+        let (seq, _) = watch::channel(0);
+        let (state, readers) = (Mutex::new(state), AtomicUsize::new(0));
+        Self { id, conversation, owner, series, state, seq, readers }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what happened; called in its order by whoever drives the run.
+    pub(super) fn tell(&self, event: &Event) {
+        let name = name_of(event);
+        let data: Arc<str> = serde_json::to_string(event).unwrap_or_default().into();
+        let mut state = self.state();
+        Arc::make_mut(&mut state.view).apply(event);
+        let seq = *self.seq.borrow() + 1;
+        state.bytes += data.len();
+        state.told.push_back(Told { seq, name, data });
+        while state.told.len() > KEPT || (state.bytes > KEPT_BYTES && state.told.len() > 1) {
+            let dropped = state.told.pop_front().map_or(0, |told| told.data.len());
+            state.bytes -= dropped;
+        }
+        // Under the lock, so that nobody sees a number without its event.
+        self.seq.send_replace(seq);
+    }
+
+    /// The state now.
+    pub(crate) fn view(&self) -> Arc<RunView> {
+        Arc::clone(&self.state().view)
+    }
+
+    /// The handle that stops it and speaks to it.
+    pub(crate) fn control(&self) -> Control {
+        self.state().control.clone()
+    }
+
+    /// A new handle: the run goes on after it was put aside.
+    pub(super) fn goes_on(&self) -> Control {
+        let control = Control::new();
+        self.state().control = control.clone();
+        control
+    }
+
+    /// Nothing more is told here.
+    pub(super) fn over(&self) {
+        self.state().over = true;
+        self.seq.send_modify(|_| ());
+    }
+
+    /// What comes after event `last`; `None` = the state first.
+    pub(crate) fn after(&self, last: Option<u64>) -> Given {
+        let state = self.state();
+        let newest = *self.seq.borrow();
+        let oldest = newest + 1 - state.told.len() as u64;
+        let Some(last) = last.filter(|last| *last <= newest && *last + 1 >= oldest) else {
+            return Given::Snapshot(newest, Arc::clone(&state.view));
+        };
+        let behind = usize::try_from(last + 1 - oldest).unwrap_or(usize::MAX);
+        let next: Vec<Told> = state.told.iter().skip(behind).take(AT_ONCE).cloned().collect();
+        match (next.is_empty(), state.over) {
+            (false, _) => Given::Events(next),
+            (true, true) => Given::Over,
+            (true, false) => Given::Nothing,
+        }
+    }
+
+    /// Says when something was told.
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.seq.subscribe()
+    }
+
+    /// Waits until it is no longer worked on here.
+    pub(crate) async fn settled(&self) -> Arc<RunView> {
+        let mut told = self.watch();
+        loop {
+            {
+                let state = self.state();
+                if state.over || state.view.state != RunState::Running {
+                    return Arc::clone(&state.view);
+                }
+            }
+            if told.changed().await.is_err() {
+                return self.view();
+            }
+        }
+    }
+
+    /// Whoever looks on now.
+    pub(crate) fn readers(&self) -> usize {
+        self.readers.load(Ordering::Relaxed)
+    }
+
+    /// A reader's seat.
+    pub(crate) fn sit(self: &Arc<Self>) -> Seat {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+        Seat(Arc::clone(self))
+    }
+}
+
+/// A reader of a run; it is counted until it is dropped.
+pub(crate) struct Seat(Arc<LiveRun>);
+
+impl std::ops::Deref for Seat {
+    type Target = LiveRun;
+
+    fn deref(&self) -> &LiveRun {
+        &self.0
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The name of an event, as in docs/events.md.
+fn name_of(event: &Event) -> &'static str {
+    match event {
+        Event::RunStart { .. } => "run-start",
+        Event::Request { .. } => "request",
+        Event::TextDelta { .. } => "text-delta",
+        Event::ReasoningDelta { .. } => "reasoning-delta",
+        Event::Retry { .. } => "retry",
+        Event::Fallback { .. } => "fallback",
+        Event::Answer { .. } => "answer",
+        Event::Tool(_) => "tool",
+        Event::Question { .. } => "question",
+        Event::QuestionAnswered { .. } => "question-answered",
+        Event::Message { .. } => "message",
+        Event::Compaction { .. } => "compaction",
+        Event::Trimmed { .. } => "trimmed",
+        Event::Skill { .. } => "skill",
+        Event::Notice { .. } => "notice",
+        Event::RunPaused { .. } => "run-paused",
+        Event::RunEnd { .. } => "run-end",
+    }
+}

@@ -1,0 +1,48 @@
+//! Is it there, and does it work?
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::api::{Api, Json, Operation};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::Role;
+
+/// How the daemon is.
+#[derive(Serialize, JsonSchema)]
+struct Health {
+    /// Always `ok`: an answer says that it lives.
+    status: &'static str,
+    /// Its name.
+    name: &'static str,
+    /// Its version.
+    version: String,
+    /// Seconds since it started.
+    up_seconds: u64,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let health = Operation::get("/healthz", Role::Viewer, "Says that the daemon lives.");
+    api.add(health.open().at_root().tag("health").ok::<Health>("It lives."), healthz);
+    let ready = Operation::get("/readyz", Role::Viewer, "Says whether the daemon takes calls.");
+    api.add(ready.open().at_root().tag("health").ok::<Health>("It takes calls."), readyz);
+}
+
+fn health(daemon: &Daemon) -> Health {
+    let version = daemon.settings().version.clone();
+    Health { status: "ok", name: "toolcrib", version, up_seconds: daemon.begun().elapsed().as_secs() }
+}
+
+async fn healthz(State(daemon): State<Daemon>) -> Json<Health> {
+    Json(health(&daemon))
+}
+
+/// Ready once the store answers, and no longer when it was told to stop.
+async fn readyz(State(daemon): State<Daemon>) -> Result<Json<Health>, Problem> {
+    if daemon.stopping().is_cancelled() {
+        return Err(Problem::new(Code::Unavailable, "the daemon is stopping").retry_after(5));
+    }
+    daemon.stores().switches.switches("").await?;
+    Ok(Json(health(&daemon)))
+}

@@ -1,0 +1,118 @@
+//! The configuration as it is in force, and changes of the person's own file.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::{Api, Json, Operation, Page, Path, etagged};
+use crate::daemon::Daemon;
+use crate::host::{Reloaded, SettingRow};
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+
+/// What stands in place of a secret, and keeps it when it is written back (SPEC 5.4).
+pub(super) const KEPT: &str = "***";
+
+/// A value for a key.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SettingBody {
+    /// A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps what is there.
+    value: Value,
+}
+
+/// A setting was changed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct SettingChanged {
+    /// The key with its value in force now; absent = there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    setting: Option<SettingRow>,
+    /// What came of reading the configuration again.
+    reloaded: Reloaded,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/settings", Role::Operator, "Lists the keys of the configuration.");
+    let list = list.about("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
+    api.add(list.ok::<Page<SettingRow>>("All of them."), list_settings);
+    let set = Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
+    let set = set.about("The file stays as it was when the configuration would not hold with it.");
+    api.add(set.body::<SettingBody>().ok::<SettingChanged>("It is in force, or says what it waits for."), set_setting);
+    let unset = Operation::delete("/settings/{key}", Role::Owner, "Takes a key out of the person's own file.");
+    api.add(unset.ok::<SettingChanged>("The value of another layer, or the default, is in force."), unset_setting);
+    let reload = Operation::post("/settings/reload", Role::Operator, "Reads all files of the configuration again.");
+    let reload = reload.about("Rules, hooks, agents and tools of folders too. A broken file changes nothing.");
+    api.add(reload.ok::<Reloaded>("What is in force now was read just now."), reload_settings);
+}
+
+async fn list_settings(
+    State(daemon): State<Daemon>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    Ok(etagged(&headers, &Page::whole(daemon.host().settings()?)))
+}
+
+/// A value as the command line would take it.
+fn text(value: &Value) -> Result<String, Problem> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Null | Value::Object(_) => {
+            let words = "a value is a text, a number, true or false, or a list; a table is set key by key";
+            Err(Problem::invalid(words))
+        }
+        other => Ok(other.to_string()),
+    }
+}
+
+async fn set_setting(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(key): Path<String>,
+    Json(body): Json<SettingBody>,
+) -> Result<Json<SettingChanged>, Problem> {
+    let value = text(&body.value)?;
+    if value == KEPT {
+        return Ok(Json(SettingChanged { setting: find(&daemon, &key)?, reloaded: Reloaded::default() }));
+    }
+    change(&daemon, &principal, &key, Some(&value)).await
+}
+
+async fn unset_setting(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(key): Path<String>,
+) -> Result<Json<SettingChanged>, Problem> {
+    change(&daemon, &principal, &key, None).await
+}
+
+fn find(daemon: &Daemon, key: &str) -> Result<Option<SettingRow>, Problem> {
+    Ok(daemon.host().settings()?.into_iter().find(|row| row.key == key))
+}
+
+async fn change(
+    daemon: &Daemon,
+    principal: &Principal,
+    key: &str,
+    value: Option<&str>,
+) -> Result<Json<SettingChanged>, Problem> {
+    daemon.host().set(key, value)?;
+    // The value is not repeated: what people type into a configuration is sometimes a secret.
+    let act = if value.is_some() { "setting.set" } else { "setting.unset" };
+    daemon.record(principal, act, key).await?;
+    let reloaded = daemon.host().reload().await.map_err(|error| {
+        Problem::new(Code::Invalid, format!("{key} is written, and the configuration cannot be used yet: {error}"))
+    })?;
+    Ok(Json(SettingChanged { setting: find(daemon, key)?, reloaded }))
+}
+
+async fn reload_settings(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+) -> Result<Json<Reloaded>, Problem> {
+    let reloaded = daemon.host().reload().await?;
+    daemon.record(&principal, "settings.reload", "").await?;
+    Ok(Json(reloaded))
+}

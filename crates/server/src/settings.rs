@@ -1,0 +1,65 @@
+//! What a daemon is set up with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where it listens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listen {
+    /// TCP address; port 0 = any free one. `None` = only the socket.
+    pub tcp: Option<SocketAddr>,
+    /// Unix socket, for its owner alone (mode 0600). `None` = only TCP.
+    pub unix: Option<PathBuf>,
+    /// Certificate chain and key, PEM files. Without them only loopback addresses are taken.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Host names, with or without a port, by which it may be asked for beside `localhost`, `127.0.0.1` and `[::1]` with its port.
+    pub hosts: Vec<String>,
+    /// Origins whose pages may ask beside its own; none by default.
+    pub origins: Vec<String>,
+}
+
+/// What a daemon is set up with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DaemonSettings {
+    /// Where it listens.
+    pub listen: Listen,
+    /// Folder of what a daemon keeps beside the database: its token file, its address file. Out of reach of every tool.
+    pub folder: PathBuf,
+    /// Calls that run at once; further ones wait their turn, client by client.
+    pub calls_at_once: usize,
+    /// Calls that may wait; further ones are answered 429.
+    pub calls_waiting: usize,
+    /// Requests of one client in a minute.
+    pub requests_per_minute: u32,
+    /// Tries without a token that holds, from one address in a minute (SPEC 5.4: `/auth` 10 a minute).
+    pub failures_per_minute: u32,
+    /// Bytes of a body, except where an operation says otherwise.
+    pub body_bytes: usize,
+    /// How long calls and runs may go on after it was told to stop; then they are stored as they are.
+    pub drain: Duration,
+    /// Its version, as the documents say it.
+    pub version: String,
+    /// Where things are kept, as `/status` says it: `memory`, `sqlite` or `postgres`.
+    pub store: &'static str,
+}
+
+impl DaemonSettings {
+    /// Loopback on any free port, its files in this folder, defaults for all else.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let tcp = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+        Self {
+            listen: Listen { tcp, ..Listen::default() },
+            folder: folder.into(),
+            calls_at_once: 512,
+            calls_waiting: 10_000,
+            requests_per_minute: 6_000,
+            failures_per_minute: 10,
+            body_bytes: 1024 * 1024,
+            drain: Duration::from_secs(30),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            store: "memory",
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The turnstile: who may begin a call now, so that a greedy client delays nobody else.
+//!
+//! A number of places is shared by all clients, and none of them holds more than half of them. Of one client, whoever came first goes first;
+//! between clients it goes round. Nobody polls: a place that comes free is handed to whoever is next. Waiting ones are bounded.
+//!
+//! Invariants
+//! - Places that are held and places that are free are together as many as there are, whatever is dropped when.
+//! - A place is free only while nobody waits who may take it.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::sync::oneshot;
+
+/// Shared by all clients. Clones are the same turnstile.
+#[derive(Clone)]
+pub(crate) struct Turnstile {
+    hall: Arc<Mutex<Hall>>,
+}
+
+/// Too many wait already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// How it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Crowd {
+    /// Places that are held.
+    pub(crate) held: usize,
+    /// Requests that wait.
+    pub(crate) waiting: usize,
+}
+
+struct Hall {
+    /// Places that nobody holds.
+    free: usize,
+    places: usize,
+    /// Places that one client may hold.
+    share: usize,
+    /// Requests that may wait.
+    room: usize,
+    waiting: usize,
+    /// Clients that hold or wait.
+    lines: HashMap<Arc<str>, Line>,
+    /// Clients that wait, in the order in which it is their turn.
+    ring: VecDeque<Arc<str>>,
+    tickets: u64,
+}
+
+#[derive(Default)]
+struct Line {
+    held: usize,
+    /// By ticket: the oldest first.
+    queue: BTreeMap<u64, Place>,
+}
+
+/// The place of one request in its client's line.
+struct Place {
+    weight: usize,
+    call: oneshot::Sender<Turn>,
+}
+
+/// Places that are held; given back when dropped.
+pub(crate) struct Turn {
+    /// Taken out when nobody may hand on what this held.
+    hall: Option<Arc<Mutex<Hall>>>,
+    client: Arc<str>,
+    weight: usize,
+}
+
+/// Waits for its turn. Dropped before, it leaves the line.
+pub(crate) struct Waiter {
+    turnstile: Turnstile,
+    at: At,
+}
+
+enum At {
+    /// It never had to wait.
+    Through(Option<Turn>),
+    /// In line.
+    Waiting { client: Arc<str>, ticket: u64, called: oneshot::Receiver<Turn> },
+}
+
+impl Turnstile {
+    /// So many places, and so many requests that may wait for one.
+    pub(crate) fn new(places: usize, room: usize) -> Self {
+        let places = places.max(1);
+        let hall = Hall {
+            free: places,
+            places,
+            share: (places / 2).max(1),
+            room,
+            waiting: 0,
+            lines: HashMap::new(),
+            ring: VecDeque::new(),
+            tickets: 0,
+        };
+        Self { hall: Arc::new(Mutex::new(hall)) }
+    }
+
+    /// Takes so many places for this client, at once or when it is its turn. More than one client may hold counts as that many.
+    ///
+    /// # Errors
+    /// [`Full`]: too many wait.
+    pub(crate) fn enter(&self, client: &str, weight: usize) -> Result<Waiter, Full> {
+        let mut hall = self.lock();
+        let weight = weight.clamp(1, hall.share);
+        let client = hall.known(client);
+        if hall.is_open_to(&client, weight) {
+            hall.take(&client, weight);
+            drop(hall);
+            let turn = Turn { hall: Some(Arc::clone(&self.hall)), client, weight };
+            return Ok(Waiter { turnstile: self.clone(), at: At::Through(Some(turn)) });
+        }
+        if hall.waiting >= hall.room {
+            hall.forget(&client);
+            return Err(Full);
+        }
+        let (call, called) = oneshot::channel();
+        let ticket = hall.line_up(&client, Place { weight, call });
+        drop(hall);
+        Ok(Waiter { turnstile: self.clone(), at: At::Waiting { client, ticket, called } })
+    }
+
+    /// How it stands.
+    pub(crate) fn crowd(&self) -> Crowd {
+        let hall = self.lock();
+        Crowd { held: hall.places - hall.free, waiting: hall.waiting }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Hall> {
+        self.hall.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets everybody through who may go now.
+    fn call_next(&self) {
+        loop {
+            let Some((place, client)) = self.lock().next() else { return };
+            let weight = place.weight;
+            let turn = Turn { hall: Some(Arc::clone(&self.hall)), client, weight };
+            // Whoever left in this moment has it given back, to be handed on here and not from within.
+            if let Err(mut left) = place.call.send(turn) {
+                left.hall = None;
+                self.lock().give_back(&left.client, left.weight);
+            }
+        }
+    }
+}
+
+impl Hall {
+    fn known(&self, client: &str) -> Arc<str> {
+        self.lines.get_key_value(client).map_or_else(|| Arc::from(client), |(name, _)| Arc::clone(name))
+    }
+
+    fn held_by(&self, client: &str) -> usize {
+        self.lines.get(client).map_or(0, |line| line.held)
+    }
+
+    /// Whether a client that comes now need not wait: there is room, and everybody who waits does so because of their own share.
+    fn is_open_to(&self, client: &str, weight: usize) -> bool {
+        let own_turn = self.lines.get(client).is_none_or(|line| line.queue.is_empty());
+        own_turn
+            && self.free >= weight
+            && self.held_by(client) + weight <= self.share
+            && !self.ring.iter().any(|other| self.may_go(other).is_some())
+    }
+
+    fn take(&mut self, client: &Arc<str>, weight: usize) {
+        self.free -= weight;
+        self.lines.entry(Arc::clone(client)).or_default().held += weight;
+    }
+
+    fn give_back(&mut self, client: &Arc<str>, weight: usize) {
+        self.free += weight;
+        if let Some(line) = self.lines.get_mut(client) {
+            line.held -= weight;
+        }
+        self.forget(client);
+    }
+
+    /// A client without anything here.
+    fn forget(&mut self, client: &Arc<str>) {
+        if self.lines.get(client).is_some_and(|line| line.held == 0 && line.queue.is_empty()) {
+            self.lines.remove(client);
+        }
+    }
+
+    fn line_up(&mut self, client: &Arc<str>, place: Place) -> u64 {
+        self.tickets += 1;
+        self.waiting += 1;
+        let line = self.lines.entry(Arc::clone(client)).or_default();
+        if line.queue.is_empty() {
+            self.ring.push_back(Arc::clone(client));
+        }
+        line.queue.insert(self.tickets, place);
+        self.tickets
+    }
+
+    /// Leaves the line; `false` = it was called already.
+    fn leave(&mut self, client: &Arc<str>, ticket: u64) -> bool {
+        let Some(line) = self.lines.get_mut(client) else { return false };
+        if line.queue.remove(&ticket).is_none() {
+            return false;
+        }
+        self.waiting -= 1;
+        if line.queue.is_empty() {
+            self.ring.retain(|other| other != client);
+        }
+        self.forget(client);
+        true
+    }
+
+    /// What the first of a client's line needs, unless its own share is used up.
+    fn may_go(&self, client: &str) -> Option<usize> {
+        let line = self.lines.get(client)?;
+        let weight = line.queue.values().next()?.weight;
+        (line.held + weight <= self.share).then_some(weight)
+    }
+
+    /// Whoever is next, with its places taken. Nobody goes past a client that may go and only waits for enough free places: it would wait
+    /// for ever.
+    fn next(&mut self) -> Option<(Place, Arc<str>)> {
+        let (at, weight) =
+            self.ring.iter().enumerate().find_map(|(at, client)| Some((at, self.may_go(client)?)))?;
+        if self.free < weight {
+            return None;
+        }
+        let client = self.ring.remove(at)?;
+        let line = self.lines.get_mut(&client)?;
+        let (_, place) = line.queue.pop_first()?;
+        if !line.queue.is_empty() {
+            self.ring.push_back(Arc::clone(&client));
+        }
+        self.waiting -= 1;
+        self.take(&client, weight);
+        Some((place, client))
+    }
+}
+
+impl Future for Waiter {
+    type Output = Turn;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Turn> {
+        match &mut self.at {
+            At::Through(turn) => turn.take().map_or(Poll::Pending, Poll::Ready),
+            At::Waiting { called, .. } => match Pin::new(called).poll(context) {
+                Poll::Ready(Ok(turn)) => {
+                    self.at = At::Through(None);
+                    Poll::Ready(turn)
+                }
+                // The line is only ever left by whoever is called or goes away.
+                Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let At::Waiting { client, ticket, .. } = &self.at else { return };
+        // A turn that was sent and not taken goes back by itself.
+        let has_left = self.turnstile.lock().leave(client, *ticket);
+        if has_left {
+            // Somebody smaller may have stood behind it.
+            self.turnstile.call_next();
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let Some(hall) = self.hall.take() else { return };
+        let turnstile = Turnstile { hall };
+        turnstile.lock().give_back(&self.client, self.weight);
+        turnstile.call_next();
+    }
+}

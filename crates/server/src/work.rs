@@ -1,0 +1,274 @@
+//! Calls that this daemon was given: how they come to the door, and where they are until they have ended.
+//!
+//! A call that was let through the turnstile goes on whoever goes away; its result is looked up by its id. One that may be answered before it
+//! has ended, or has a key, is stored before it begins.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use toolcrib_app::SubmitError;
+use toolcrib_app::core::{
+    Answer, Batch, Call, CallId, Clock as _, Context, Invoker as _, Origin, SystemClock, ViewRequest,
+};
+
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+use crate::turnstile::Turn;
+
+/// Header that names what is sent, so that sending it twice does it once.
+pub(crate) const KEY: &str = "idempotency-key";
+/// What it means, for documents.
+pub(crate) const ABOUT_KEY: &str = "Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`.";
+/// Calls of one batch.
+pub(crate) const MOST_CALLS: usize = 100;
+/// Time for calls that were stopped to write down how they ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Calls that were given to this daemon and have not ended.
+#[derive(Default)]
+pub(crate) struct Work {
+    desk: Mutex<Desk>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Desk {
+    /// Requests whose calls have not all ended.
+    requests: usize,
+    /// Calls whose ids are known.
+    given: HashMap<CallId, Given>,
+}
+
+/// A call that has not ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    /// Whose it is.
+    pub(crate) owner: String,
+    /// The tool, as it was asked for.
+    pub(crate) tool: String,
+    /// When it was let through, in milliseconds since 1970.
+    pub(crate) since: i64,
+}
+
+/// A request at work: off the desk when dropped.
+struct AtWork {
+    daemon: Daemon,
+    calls: Vec<CallId>,
+    _turn: Turn,
+}
+
+/// What became of calls within the time that they were waited for.
+pub(crate) enum Awaited {
+    /// All have their answer.
+    Answers(Vec<Answer>),
+    /// They go on under these ids.
+    GoOn(Vec<CallId>),
+}
+
+impl Work {
+    fn lock(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call that has not ended.
+    pub(crate) fn given(&self, call: CallId) -> Option<Given> {
+        self.lock().given.get(&call).cloned()
+    }
+
+    /// Waits until none is left.
+    async fn is_done(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.lock().requests == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        let work = self.daemon.work();
+        let mut desk = work.lock();
+        desk.requests -= 1;
+        for call in &self.calls {
+            desk.given.remove(call);
+        }
+        drop(desk);
+        work.changed.notify_waiters();
+    }
+}
+
+impl Daemon {
+    /// Calls of this principal: what it may call, and on whose behalf.
+    pub(crate) fn batch_of(&self, principal: &Principal, calls: Vec<Call>) -> Batch {
+        let batch = self.toolcrib().batch_of(calls, Origin::Rest);
+        let context = Context { owner: principal.owner.clone(), ..Context::clone(&batch.context) };
+        let context = Context { channel: channel_of(principal).to_owned(), ..context };
+        Batch { context: Arc::new(context), view: Arc::new(view_of(principal)), ..batch }
+    }
+
+    /// Waits for the turn of this principal; so many calls count as that many.
+    ///
+    /// # Errors
+    /// `rate_limited` when too many wait, `unavailable` when the daemon stops.
+    pub(crate) async fn turn(&self, principal: &Principal, calls: usize) -> Result<Turn, Problem> {
+        let stopping =
+            || Problem::new(Code::Unavailable, "the daemon is stopping; nothing was run").retry_after(5);
+        if self.stopping().is_cancelled() {
+            return Err(stopping());
+        }
+        let weight = calls.min(self.toolcrib().engine().settings().batch_concurrency);
+        let waiter = self.turnstile().enter(&principal.client, weight).map_err(|_| {
+            let words = "too many calls wait for their turn; this one was not taken, send it again later";
+            Problem::new(Code::RateLimited, words).retry_after(1)
+        })?;
+        tokio::select! {
+            turn = waiter => Ok(turn),
+            () = self.stopping().cancelled() => Err(stopping()),
+        }
+    }
+
+    /// Runs calls to their end, or for as long as they are waited for: `wait` = at most so long; they are stored first then, as they are
+    /// under a key. Whoever drops this stops nothing, once it is their turn.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn), and what [`SubmitError`] says; then nothing was run.
+    pub(crate) async fn run_calls(
+        &self,
+        principal: &Principal,
+        batch: Batch,
+        wait: Option<Duration>,
+        key: Option<&str>,
+    ) -> Result<Awaited, Problem> {
+        let turn = self.turn(principal, batch.calls.len()).await?;
+        if wait.is_none() && key.is_none() {
+            let at_work = self.at_work(given(&batch, batch.calls.iter().map(|call| call.id)), turn);
+            let engine = self.toolcrib().engine().clone();
+            let answers = spawn(at_work, async move { Ok(engine.invoke(batch).await) });
+            return joined(answers).await.map(Awaited::Answers);
+        }
+        // A call that has no key of its caller's is stored under its own name.
+        let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
+        let key = key.map_or(own, str::to_owned);
+        let submitted = self.toolcrib().engine().submit(batch.clone(), Some(&key)).await?;
+        let at_work = self.at_work(given(&batch, submitted.calls.iter().copied()), turn);
+        let toolcrib = self.toolcrib().clone();
+        let mut answers =
+            spawn(at_work, async move { toolcrib.batch_once(batch, &key).await.map_err(Problem::from) });
+        let Some(wait) = wait else { return joined(answers).await.map(Awaited::Answers) };
+        match tokio::time::timeout(wait, joined(&mut answers)).await {
+            Ok(answers) => answers.map(Awaited::Answers),
+            Err(_) => Ok(Awaited::GoOn(submitted.calls)),
+        }
+    }
+
+    /// Runs something that makes calls, with their turn held, to its end: whoever drops this stops nothing.
+    ///
+    /// # Errors
+    /// What it says itself.
+    pub(crate) async fn run_on<T: Send + 'static>(
+        &self,
+        turn: Turn,
+        work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+    ) -> Result<T, Problem> {
+        // Which calls it makes is known only later.
+        joined(spawn(self.at_work(Vec::new(), turn), work)).await
+    }
+
+    fn at_work(&self, calls: Vec<(CallId, Given)>, turn: Turn) -> AtWork {
+        let ids = calls.iter().map(|(id, _)| *id).collect();
+        let mut desk = self.work().lock();
+        desk.requests += 1;
+        desk.given.extend(calls);
+        drop(desk);
+        AtWork { daemon: self.clone(), calls: ids, _turn: turn }
+    }
+
+    /// Waits until the calls that are at work have ended; those that have not when the drain time is over are stopped.
+    pub(crate) async fn drain_calls(&self) {
+        if tokio::time::timeout(self.settings().drain, self.work().is_done()).await.is_err() {
+            // Those of runs are their runs' business.
+            let stopped = self.toolcrib().engine().cancel_all(|call| call.run.is_none());
+            tracing::warn!(calls = stopped.len(), "calls were stopped, for the daemon stops");
+            let _ = tokio::time::timeout(LAST_WORDS, self.work().is_done()).await;
+        }
+    }
+}
+
+/// The calls of a batch under the ids that count.
+fn given(batch: &Batch, ids: impl Iterator<Item = CallId>) -> Vec<(CallId, Given)> {
+    let since = SystemClock.now_ms();
+    let of = |call: &Call| Given {
+        owner: batch.context.owner.clone(),
+        tool: call.name.clone(),
+        since,
+    };
+    ids.zip(batch.calls.iter().map(of)).collect()
+}
+
+/// Who may decide about calls is asked about its own like anybody in a chat; all others are outside (DESIGN 9, Channels).
+pub(crate) fn channel_of(principal: &Principal) -> &'static str {
+    if principal.may(Role::Approver) { "chat" } else { "external-agent" }
+}
+
+/// What a principal may call: what its token is limited to, and what the flags of its strongest role leave.
+pub(crate) fn view_of(principal: &Principal) -> ViewRequest {
+    let role = principal.roles.list().last().map(|role| role.as_str().to_owned());
+    ViewRequest {
+        role: role.unwrap_or_default(),
+        agent: principal.tools.clone(),
+        ..ViewRequest::default()
+    }
+}
+
+/// The key of a request.
+///
+/// # Errors
+/// `bad_request` when there are several, or it is no plain text.
+pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut keys = headers.get_all(KEY).iter();
+    let Some(key) = keys.next() else { return Ok(None) };
+    let text = key.to_str().ok().filter(|_| keys.next().is_none());
+    let wrong = "send one Idempotency-Key of 1 to 200 plain characters";
+    text.map(|text| Some(text.to_owned())).ok_or_else(|| Problem::new(Code::BadRequest, wrong))
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::BadKey | SubmitError::SecretKey => {
+                Self::new(Code::BadRequest, error.to_string())
+            }
+            SubmitError::KeyReused(_) => Self::conflict(error.to_string()),
+            SubmitError::AtWork(_) => Self::conflict(error.to_string()).retry_after(1),
+            SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    at_work: AtWork,
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> JoinHandle<Result<T, Problem>> {
+    tokio::spawn(async move {
+        let _until_it_ends = at_work;
+        work.await
+    })
+}
+
+async fn joined<T>(
+    work: impl Future<Output = Result<Result<T, Problem>, tokio::task::JoinError>>,
+) -> Result<T, Problem> {
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a task of the daemon broke");
+        let words = "the daemon failed at it; whether it took effect is unknown, look before you send it again";
+        Err(Problem::new(Code::Internal, words))
+    })
+}

@@ -1,0 +1,105 @@
+//! The program around a daemon of a test: a scripted model, settings in memory.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT};
+use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_app::providers::chat::UserMessage;
+use toolcrib_app::providers::model::Model;
+use toolcrib_app::providers::scripted::ScriptedModel;
+use toolcrib_app::runner::{Runner, Start};
+use toolcrib_server::{Host, HostError, Reloaded, RunWish, SettingRow};
+
+pub(crate) struct TestHost {
+    runner: Runner,
+    script: String,
+    folder: PathBuf,
+    settings: Mutex<Vec<(String, String)>>,
+}
+
+impl TestHost {
+    pub(crate) fn new(runner: Runner, script: String, folder: PathBuf) -> Self {
+        Self { runner, script, folder, settings: Mutex::default() }
+    }
+
+    fn of_wish(&self, wish: RunWish) -> Result<Start, HostError> {
+        let name = wish.agent.as_deref().unwrap_or(GENERAL_ASSISTANT);
+        let agent = self.runner.library().agent(name).cloned();
+        let agent = agent.map_err(|error| HostError::NotFound(error.to_string()))?;
+        let script = wish.model.as_deref().unwrap_or(&self.script);
+        let model = ScriptedModel::parse("test", script)
+            .map_err(|error| HostError::Invalid(error.to_string()))?;
+        let models: Vec<Arc<dyn Model>> = vec![Arc::new(model)];
+        Ok(Start {
+            message: UserMessage { text: wish.text, ..UserMessage::default() },
+            agent,
+            models,
+            conversation: wish.conversation.unwrap_or_else(ConversationId::fresh),
+            context: Context { owner: wish.owner, channel: wish.channel, ..Context::default() },
+            limits: wish.limits,
+            skill: wish.skill,
+            stream: true,
+            setup: serde_json::json!({"script": script}),
+        })
+    }
+}
+
+impl Host for TestHost {
+    fn start(&self, wish: RunWish) -> BoxFuture<'_, Result<Start, HostError>> {
+        Box::pin(std::future::ready(self.of_wish(wish)))
+    }
+
+    fn restore<'a>(&'a self, run: &'a StoredRun) -> BoxFuture<'a, Result<Start, HostError>> {
+        // What the model has said before is not said again.
+        let script = run.state.pointer("/setup/script").and_then(|s| s.as_str()).unwrap_or("");
+        let rest = script.split_once("# --- after a restart\n").map_or(script, |(_, rest)| rest);
+        let wish = RunWish {
+            conversation: Some(run.conversation),
+            model: Some(format!("turns:\n{}", rest.trim_start_matches("turns:\n"))),
+            owner: run.context.owner.clone(),
+            channel: run.context.channel.clone(),
+            ..RunWish::default()
+        };
+        Box::pin(std::future::ready(self.of_wish(wish)))
+    }
+
+    fn worker_of(&self, _run: &StoredRun) -> Option<u64> {
+        None
+    }
+
+    fn models(&self) -> Vec<String> {
+        vec!["scripted/test".to_owned()]
+    }
+
+    fn default_agent(&self) -> Result<Agent, HostError> {
+        let agent = self.runner.library().agent(GENERAL_ASSISTANT).cloned();
+        agent.map_err(|error| HostError::NotFound(error.to_string()))
+    }
+
+    fn settings(&self) -> Result<Vec<SettingRow>, HostError> {
+        let rows = self.settings.lock().unwrap().clone().into_iter().map(|(key, value)| {
+            SettingRow { key, value: value.into(), origin: "test".to_owned(), live: true }
+        });
+        Ok(rows.collect())
+    }
+
+    fn set(&self, key: &str, value: Option<&str>) -> Result<(), HostError> {
+        let mut settings = self.settings.lock().unwrap();
+        settings.retain(|(known, _)| known != key);
+        settings.extend(value.map(|value| (key.to_owned(), value.to_owned())));
+        Ok(())
+    }
+
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>> {
+        Box::pin(std::future::ready(Ok(Reloaded::default())))
+    }
+
+    fn rules_file(&self) -> PathBuf {
+        self.folder.join("config/rules.toml")
+    }
+
+    fn agents_folder(&self) -> PathBuf {
+        self.folder.join("config/agents")
+    }
+}

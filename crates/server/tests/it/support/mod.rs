@@ -1,0 +1,143 @@
+//! A daemon for one test: its own folders, its own port, stopped at the end.
+
+mod client;
+mod host;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
+use toolcrib_app::agent::library::Folders;
+use toolcrib_app::runner::{AskLater, Runner, RunnerSettings};
+use toolcrib_app::{Settings, Stores, Toolcrib};
+use toolcrib_server::{Daemon, DaemonSettings};
+
+pub(crate) use client::{Answer, Client};
+pub(crate) use host::TestHost;
+
+/// What a daemon of a test is set up with.
+pub(crate) struct Plan {
+    /// Script of the model (docs/scripted.md); each run begins it anew.
+    pub(crate) script: String,
+    /// Changes the settings of the Toolcrib.
+    pub(crate) toolcrib: Box<dyn FnOnce(&mut Settings) + Send>,
+    /// Adds to the builder.
+    pub(crate) builder: Box<dyn FnOnce(toolcrib_app::Builder) -> toolcrib_app::Builder + Send>,
+    /// Changes the settings of the daemon.
+    pub(crate) daemon: Box<dyn FnOnce(&mut DaemonSettings) + Send>,
+    /// Whether everything is kept in a database file (`true`) or in memory.
+    pub(crate) durable: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            script: "turns:\n  - say: Hello.\n".to_owned(),
+            toolcrib: Box::new(|_| ()),
+            builder: Box::new(|builder| builder),
+            daemon: Box::new(|_| ()),
+            durable: false,
+        }
+    }
+}
+
+/// A daemon that listens on loopback and on a socket.
+pub(crate) struct TestDaemon {
+    folder: Arc<TempDir>,
+    pub(crate) daemon: Daemon,
+    pub(crate) toolcrib: Toolcrib,
+    pub(crate) address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl TestDaemon {
+    pub(crate) async fn start() -> Self {
+        Self::with(Plan::default()).await
+    }
+
+    pub(crate) async fn with(plan: Plan) -> Self {
+        Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), plan).await
+    }
+
+    /// In the folders of another one, as after a restart.
+    pub(crate) async fn in_folder(folder: Arc<TempDir>, plan: Plan) -> Self {
+        let workspace = folder.path().join("workspace");
+        std::fs::create_dir_all(&workspace).unwrap();
+        let state = folder.path().join("state");
+        std::fs::create_dir_all(&state).unwrap();
+        let mut settings = Settings::new(&workspace, &state);
+        settings.engine.inbox = true;
+        (plan.toolcrib)(&mut settings);
+        let database = plan.durable.then(|| state.join("toolcrib.db"));
+        let stores = Stores::open(database.as_deref()).unwrap();
+        let builder = Toolcrib::builder(settings)
+            .for_agents()
+            .stores(stores)
+            .approver(Arc::new(AskLater));
+        let toolcrib = (plan.builder)(builder).build().await.unwrap();
+        let runner = Runner::new(toolcrib.clone(), runner_settings(&workspace)).unwrap();
+        let mut settings = DaemonSettings::new(state.join("daemon"));
+        settings.listen.unix = Some(folder.path().join("socket"));
+        (plan.daemon)(&mut settings);
+        let host = Arc::new(TestHost::new(runner.clone(), plan.script, folder.path().to_owned()));
+        let daemon = Daemon::new(toolcrib.clone(), runner, host, settings).await.unwrap();
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let serving = tokio::spawn({
+            let daemon = daemon.clone();
+            async move {
+                daemon.serve(|address| drop(send.send(address))).await.unwrap();
+            }
+        });
+        let address = receive.await.unwrap().unwrap();
+        Self { folder, daemon, toolcrib, address, serving }
+    }
+
+    /// Stops it and waits until it has drained; its folders are left for the next one.
+    pub(crate) async fn stop(self) -> Arc<TempDir> {
+        self.daemon.stop();
+        self.serving.await.unwrap();
+        self.toolcrib.engine().release().await.unwrap();
+        self.folder
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    /// The token of the owner.
+    pub(crate) fn token(&self) -> String {
+        let path = self.folder.path().join("state/daemon/token");
+        std::fs::read_to_string(path).unwrap().trim().to_owned()
+    }
+
+    /// A client with the token of the owner.
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.address).with_token(&self.token())
+    }
+
+    /// A client without a token.
+    pub(crate) fn anybody(&self) -> Client {
+        Client::new(self.address)
+    }
+}
+
+fn runner_settings(workspace: &Path) -> RunnerSettings {
+    RunnerSettings {
+        folders: Folders::default(),
+        workspace: Some(workspace.to_owned()),
+        windows: Arc::new(Windows::builtin().unwrap()),
+        prices: Arc::new(Prices::builtin().unwrap()),
+        compaction: CompactionRules::default(),
+    }
+}
