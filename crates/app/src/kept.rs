@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::store::{Question, Waiting};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, Checkpoints, Context,
-    Conversation, ConversationId, ConversationStore, DecisionRecord, RunId, RunStatus, RunStore,
+    Conversation, ConversationId, ConversationStore, DecisionRecord, OpenRun, RunId, RunStatus, RunStore,
     SealError, StoreError, StoredMessage, StoredRun, UserQuestion,
 };
 use toolcrib_engine::Sealing;
@@ -120,6 +120,14 @@ impl SealedRuns {
         Ok(StoredRun { state, context, ..run })
     }
 
+    fn messages_of(&self, kept: Vec<StoredMessage>) -> Result<Vec<StoredMessage>, StoreError> {
+        let opened = kept.into_iter().map(|message| {
+            let body = open(&self.sealing, message.body).map_err(failed)?;
+            Ok(StoredMessage { body, ..message })
+        });
+        opened.collect()
+    }
+
     fn opened(&self, run: StoredRun) -> Result<StoredRun, StoreError> {
         Ok(StoredRun { state: open(&self.sealing, run.state).map_err(failed)?, ..run })
     }
@@ -149,6 +157,15 @@ impl ConversationStore for SealedRuns {
         self.inner.conversations(owner, limit)
     }
 
+    fn conversations_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: (i64, ConversationId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>> {
+        self.inner.conversations_before(owner, before, limit)
+    }
+
     fn put_messages(
         &self,
         conversation: ConversationId,
@@ -166,13 +183,19 @@ impl ConversationStore for SealedRuns {
         conversation: ConversationId,
         since: u64,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        Box::pin(
+            async move { self.messages_of(self.inner.messages(conversation, since).await?) },
+        )
+    }
+
+    fn messages_page(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
         Box::pin(async move {
-            let kept = self.inner.messages(conversation, since).await?;
-            let opened = kept.into_iter().map(|message| {
-                let body = open(&self.sealing, message.body).map_err(failed)?;
-                Ok(StoredMessage { body, ..message })
-            });
-            opened.collect()
+            self.messages_of(self.inner.messages_page(conversation, since, limit).await?)
         })
     }
 }
@@ -200,6 +223,20 @@ impl RunStore for SealedRuns {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
         self.inner.runs(owner, status, limit)
+    }
+
+    fn runs_before<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        before: (i64, RunId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
+        self.inner.runs_before(owner, status, before, limit)
+    }
+
+    fn open_runs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<OpenRun>, StoreError>> {
+        self.inner.open_runs(limit)
     }
 }
 
@@ -276,6 +313,15 @@ impl ApprovalStore for MaskedApprovals {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
         self.inner.questions(owner, limit)
+    }
+
+    fn questions_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: ApprovalId,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+        self.inner.questions_before(owner, before, limit)
     }
 }
 

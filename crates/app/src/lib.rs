@@ -68,5 +68,8 @@ pub use toolcrib_builtins::folder;
 /// The database.
 pub use toolcrib_store as store;
 
+/// Programs with bounds.
+pub use toolcrib_sandbox as sandbox;
+
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;

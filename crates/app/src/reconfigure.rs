@@ -76,6 +76,7 @@ fn keeping(before: &Settings, now: Settings) -> Settings {
         roots: before.roots,
         state: before.state,
         allow_net: before.allow_net,
+        own_ports: before.own_ports,
         resolve: before.resolve,
         database: before.database,
         tool_folders: before.tool_folders,

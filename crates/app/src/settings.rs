@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
+use toolcrib_net::OwnPorts;
 use toolcrib_store::vault::{Vault, VaultError};
 
 use crate::hooks::CommandHook;
@@ -19,6 +20,8 @@ pub struct Settings {
     pub state: PathBuf,
     /// Targets that HTTP tools may reach although they are not public: `host:port`, `address:port`, `network/bits[:port]`.
     pub allow_net: Vec<String>,
+    /// Ports at which this program itself listens, which no tool reaches whatever is allowed.
+    pub own_ports: OwnPorts,
     /// Fixed answers of name resolution, `HOST=ADDR[,ADDR]`; where there are any, nothing else is looked up.
     pub resolve: Vec<String>,
     /// Presets, per-tool overrides, limits.
@@ -79,6 +82,7 @@ impl Settings {
             roots: vec![root.into()],
             state: state.into(),
             allow_net: Vec::new(),
+            own_ports: OwnPorts::default(),
             resolve: Vec::new(),
             engine: EngineSettings::default(),
             database: None,

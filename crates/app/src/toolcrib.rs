@@ -116,6 +116,11 @@ impl Toolcrib {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// No tool is connected to this port of this machine from now on, whatever is allowed: this program listens there.
+    pub fn close_port(&self, port: u16) {
+        self.settings().own_ports.close(port);
+    }
+
     /// Where artifacts, undo journals, the key of the audit and its anchors are kept; out of reach of every tool.
     #[must_use]
     pub fn state(&self) -> PathBuf {
@@ -446,7 +451,7 @@ fn journal_folder(settings: &Settings, roots: &Roots) -> PathBuf {
 pub(crate) fn client(settings: &Settings) -> Result<HttpClient, SetupError> {
     let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
     let policy = AddressPolicy::allowing(&settings.allow_net).map_err(|error| net(&error))?;
-    let client = HttpClient::new(policy);
+    let client = HttpClient::new(policy.never_to(settings.own_ports.clone()));
     if settings.resolve.is_empty() {
         return Ok(client);
     }

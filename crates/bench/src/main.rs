@@ -16,6 +16,7 @@ mod registry;
 mod rest;
 mod rounds;
 mod rules;
+mod sandbox;
 mod start;
 mod stream;
 mod table;
@@ -24,6 +25,10 @@ mod text;
 use table::Table;
 
 fn main() {
+    // The helper of the sandbox is this program too.
+    if let Some(code) = toolcrib_app::sandbox::worker_entry(std::env::args_os().skip(1)) {
+        std::process::exit(code.into());
+    }
     if std::env::args().nth(1).as_deref() == Some(rest::ROLE) {
         return rest::serve();
     }
@@ -45,6 +50,7 @@ fn main() {
         ("rules", rules::run),
         ("start", start::run),
         ("rest", rest::run),
+        ("sandbox", sandbox::run_all),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);

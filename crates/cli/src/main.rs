@@ -1,5 +1,6 @@
 //! The binary: words of the command line in, exit code out. Everything else is in the crates under it.
 
+mod backup;
 mod chat;
 mod cli;
 mod command;
@@ -21,6 +22,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    // Before anything else: the sandbox helper is this executable too, and has to have one thread.
+    if let Some(code) = toolcrib_app::sandbox::worker_entry(std::env::args_os().skip(1)) {
+        return ExitCode::from(code);
+    }
     let cli = cli::Cli::parse();
     let json = cli.json;
     output::for_machines(json);

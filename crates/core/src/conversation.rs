@@ -63,6 +63,14 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>>;
 
+    /// The same after a place in that list, which is the [`updated_at`](Conversation::updated_at) and the id of a conversation in it.
+    fn conversations_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: (i64, ConversationId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>>;
+
     /// Writes messages at their places: a place that is new is added, one that is there gets the new body (a call was answered). A place
     /// beyond the end plus one is a [`StoreError::Conflict`], an unknown conversation [`StoreError::Missing`]; then nothing is written.
     /// The conversation's [`updated_at`](Conversation::updated_at) follows its newest message.
@@ -77,6 +85,14 @@ pub trait ConversationStore: Send + Sync {
         &self,
         conversation: ConversationId,
         since: u64,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
+
+    /// The same, at most `limit`.
+    fn messages_page(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+        limit: usize,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
 }
 
@@ -125,6 +141,17 @@ pub struct StoredRun {
     pub updated_at: i64,
 }
 
+/// A run that is not over, as far as whoever looks after such runs needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The run.
+    pub id: RunId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// Fencing number of the process that works on it, or worked on it last.
+    pub epoch: u64,
+}
+
 /// Runs of the agent loop.
 pub trait RunStore: Send + Sync {
     /// Writes a run. One that another process has taken meanwhile (its stored epoch is larger) is [`StoreError::Fenced`], one of an
@@ -148,6 +175,18 @@ pub trait RunStore: Send + Sync {
         status: Option<RunStatus>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>>;
+
+    /// The same after a place in that list, which is the [`created_at`](StoredRun::created_at) and the id of a run in it.
+    fn runs_before<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        before: (i64, RunId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>>;
+
+    /// Runs of everybody that are not over, in any order, at most `limit`: for whoever goes on with what others left.
+    fn open_runs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<OpenRun>, StoreError>>;
 }
 
 /// Runs together with the messages that they write: what the agent loop keeps between its steps without waiting for a disk.

@@ -56,8 +56,8 @@ pub use call::{Batch, CHANNELS, Call, Context, Origin, RawArgs, channel};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
-    Checkpoints, Conversation, ConversationStore, FactStore, RunStatus, RunStore, StoredMessage,
-    StoredRun,
+    Checkpoints, Conversation, ConversationStore, FactStore, OpenRun, RunStatus, RunStore,
+    StoredMessage, StoredRun,
 };
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};

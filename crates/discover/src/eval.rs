@@ -100,9 +100,11 @@ impl Figures {
     #[must_use]
     pub fn of(ranked: &[Arc<str>], relevant: &[String]) -> Self {
         let relevant: HashSet<&str> = relevant.iter().map(String::as_str).collect();
-        let hits: Vec<bool> = ranked.iter().take(DEPTH).map(|id| relevant.contains(&**id)).collect();
+        let hits: Vec<bool> =
+            ranked.iter().take(DEPTH).map(|id| relevant.contains(&**id)).collect();
         let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
-        let reached: f64 = hits.iter().take(5).enumerate().filter(|(_, hit)| **hit).map(|(i, _)| gain(i)).sum();
+        let reached: f64 =
+            hits.iter().take(5).enumerate().filter(|(_, hit)| **hit).map(|(i, _)| gain(i)).sum();
         let possible: f64 = (0..relevant.len().min(5)).map(gain).sum();
         let within = |depth| hits.iter().take(depth).filter(|hit| **hit).count() as f64;
         let count = relevant.len().max(1) as f64;

@@ -1,7 +1,7 @@
 //! Finding the tool that a need asks for, among thousands that are not in the model's context.
 //!
 //! An [`Index`] holds a [`Profile`] of every tool and ranks them for a need in plain words, by the words they share and by their meaning;
-//! the embedding [`Model`] is part of the binary. [`find_lines`] is the same over files.
+//! the embedding [`Model`] is part of the binary. [`find_tools`] is the tool that models call, [`find_lines`] the same over files.
 //!
 //! Invariants
 //! - Nothing here reads a file or the network, but [`Model::open`] the folder that its caller names.
@@ -11,6 +11,7 @@
 //! Absent on purpose: the engine, providers, the network.
 
 pub mod eval;
+pub mod find_tools;
 mod index;
 mod lines;
 mod model;
@@ -24,4 +25,7 @@ pub use model::{Model, ModelError};
 pub use profile::{Parameter, Profile};
 
 /// The score below which a tool is no answer to a need.
-pub const FLOOR: f32 = 0.25;
+///
+/// Measured on the evaluation data: 97 in a hundred right answers lie above it, and half of the best hits of needs that belong to another
+/// collection below. A tool too many costs some tokens, a tool that is not found costs the answer.
+pub const FLOOR: f32 = 0.18;

@@ -145,8 +145,11 @@ pub(crate) fn each_line<T: for<'de> Deserialize<'de>>(
             _ if bytes.iter().all(u8::is_ascii_whitespace) => continue,
             _ => {}
         }
-        let row = serde_json::from_slice(&bytes)
-            .map_err(|error| LinesError::Line { what, line, reason: error.to_string() })?;
+        let row = serde_json::from_slice(&bytes).map_err(|error| LinesError::Line {
+            what,
+            line,
+            reason: error.to_string(),
+        })?;
         take(row, line)?;
     }
     Ok(())
@@ -188,7 +191,10 @@ mod tests {
     #[test]
     fn nothing_to_do_is_nothing() {
         assert_eq!(run("", "", 5).unwrap(), "");
-        assert_eq!(run("", "{\"id\":1,\"query\":\"x\"}", 5).unwrap(), "{\"id\":1,\"results\":[]}\n");
+        assert_eq!(
+            run("", "{\"id\":1,\"query\":\"x\"}", 5).unwrap(),
+            "{\"id\":1,\"results\":[]}\n"
+        );
     }
 
     #[test]

@@ -114,7 +114,10 @@ mod tests {
             "type": "tool", "name": "a", "server": null, "description": null, "parameters": [{"name": "x", "description": null}]
         }))
         .unwrap();
-        assert_eq!(profile.parameters, [Parameter { name: "x".to_owned(), ..Parameter::default() }]);
+        assert_eq!(
+            profile.parameters,
+            [Parameter { name: "x".to_owned(), ..Parameter::default() }]
+        );
         assert_eq!(profile.description, "");
     }
 }

@@ -545,6 +545,12 @@ impl Engine {
         self.inner.observers.lost()
     }
 
+    /// Events that observers were too slow for, so that nobody was told of them.
+    #[must_use]
+    pub fn observers_lost(&self) -> u64 {
+        self.inner.observers.lost()
+    }
+
     /// Stops every call and every run.
     pub fn shut_down(&self) {
         self.inner.shutdown.cancel();

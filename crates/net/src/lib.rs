@@ -28,6 +28,7 @@ mod inflate;
 mod limits;
 mod message;
 mod names;
+mod own_ports;
 mod policy;
 mod pool;
 mod prompt;
@@ -52,6 +53,7 @@ pub use limits::{
     MAX_WIRE_BYTES, REDIRECT_CEILING, TOTAL_TIMEOUT,
 };
 pub use message::{Cut, Follow, Head, Hop, Request, Response};
+pub use own_ports::OwnPorts;
 pub use policy::{AddressPolicy, AllowEntry, AllowEntryError};
 pub use resolve::{
     BoxFuture, Checked, Resolve, StaticEntryError, StaticResolver, SystemResolver, resolve_checked,

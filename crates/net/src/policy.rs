@@ -7,6 +7,7 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::own_ports::OwnPorts;
 use crate::rule::{AllowReason, Rule};
 use crate::table::{AddrVerdict, verdict};
 use crate::url_check::{Host, host_of};
@@ -25,6 +26,7 @@ use crate::url_check::{Host, host_of};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     entries: Vec<AllowEntry>,
+    own: OwnPorts,
 }
 
 /// One entry of the owner's allow list; parse it with [`str::parse`]. The forms are those of [`AddressPolicy`].
@@ -63,7 +65,14 @@ impl AddressPolicy {
         I::Item: AsRef<str>,
     {
         let entries = entries.into_iter().map(|entry| entry.as_ref().parse());
-        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
+        Ok(Self { entries: entries.collect::<Result<_, _>>()?, own: OwnPorts::default() })
+    }
+
+    /// The same policy, which never connects to these ports of this machine, whatever its entries open.
+    #[must_use]
+    pub fn never_to(mut self, own: OwnPorts) -> Self {
+        self.own = own;
+        self
     }
 
     /// Whether `host:port` itself stands in the allow list (for a literal address: as itself or in a network).
@@ -90,6 +99,9 @@ impl AddressPolicy {
     /// # Errors
     /// The rule that refuses the address.
     pub fn judge(&self, host: &Host, ip: IpAddr, port: u16) -> Result<AllowReason, Rule> {
+        if self.own.holds(ip, port) {
+            return Err(Rule::OwnService);
+        }
         let AddrVerdict::Refused(rule) = verdict(ip) else {
             return Ok(AllowReason::Public);
         };
@@ -250,6 +262,23 @@ mod tests {
         check(&own, addr("10.2.0.0"), "10.2.0.0", 1234, "address.private");
         check(&own, addr("172.20.0.1"), "172.20.0.1", 443, "allow_list");
         check(&own, addr("172.20.0.1"), "172.20.0.1", 80, "address.private");
+    }
+
+    #[test]
+    fn own_ports_stay_closed_whatever_is_opened() {
+        let own = OwnPorts::default();
+        let open = ["0.0.0.0/0", "::/0", "local.example.com:7000", "127.0.0.1:7000"];
+        let policy = AddressPolicy::allowing(open).expect("entries").never_to(own.clone());
+        let judge = |host: Host, ip: &str, port| policy.judge(&host, ip.parse().expect(ip), port);
+        assert!(judge(addr("127.0.0.1"), "127.0.0.1", 7000).is_ok());
+        own.close(7000);
+        let spellings = ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"];
+        for ip in spellings {
+            assert_eq!(judge(addr(ip), ip, 7000), Err(Rule::OwnService), "{ip}");
+            assert_eq!(judge(name("local.example.com"), ip, 7000), Err(Rule::OwnService), "{ip}");
+        }
+        assert!(judge(addr("127.0.0.1"), "127.0.0.1", 7001).is_ok());
+        assert!(judge(addr("192.0.2.1"), "192.0.2.1", 7000).is_ok());
     }
 
     #[test]

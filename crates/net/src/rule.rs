@@ -52,6 +52,7 @@ rules! {
     SixToFour "address.6to4" "a 6to4 address, which embeds an IPv4 address (RFC 3056, RFC 7526)",
     Teredo "address.teredo" "a Teredo address, which embeds an IPv4 address (RFC 4380)",
     NotGlobalV6 "address.not_global_v6" "an IPv6 address outside global unicast (2000::/3)",
+    OwnService "address.own_service" "a port at which Toolcrib itself listens",
     PeerMismatch "address.peer_mismatch" "another address than the checked one",
     UrlMalformed "url.malformed" "not a well-formed absolute http or https URL",
     UrlTooLong "url.too_long" "a URL longer than the limit",

@@ -39,6 +39,12 @@ pub struct HostRuleError {
     pub problem: &'static str,
 }
 
+impl FromIterator<HostRule> for HostRules {
+    fn from_iter<I: IntoIterator<Item = HostRule>>(rules: I) -> Self {
+        Self(rules.into_iter().collect())
+    }
+}
+
 impl HostRules {
     /// Reads entries.
     ///

@@ -1,47 +1,52 @@
 //! Processes with bounds: the boundary that a tool of somebody else runs in.
 //!
 //! [`process`] runs one program to its end: nothing of our environment, a process group of its own, a time limit, output that is read
-//! whatever happens and kept up to a limit. It isolates nothing yet, and says so: every report carries its [`Level`].
+//! whatever happens and kept up to a limit. It isolates nothing, and says so.
+//!
+//! A [`Backend`] runs a [`Job`] within a [`Policy`]: the paths it may touch, the hosts it may reach, the amounts it may use. [`Local`] is
+//! the sandbox of this host, [`Bubblewrap`] that of another program, and a remote runner can be a third. Every result carries its
+//! [`Level`]; below the policy's minimum nothing is started. docs/sandbox.md says what each level holds, case by case.
 //!
 //! Invariants
-//! - Nothing of the group outlives the call: the group is killed after its leader ended, on a timeout, on a stop, and when the future
-//!   is dropped. A process that left the group by itself can only be cut off, not killed, at this level.
-//! - A leader does not outlive this process, even one that is killed (Linux). What the leader started may, until it writes to a stream
-//!   that nobody reads any more: the system tells only the child of the one that died.
+//! - Nothing of a group or a sandbox outlives the call: it is killed after its program ended, on a timeout, on a stop, and when the
+//!   future or the [`Process`] is dropped. A process that left a *group* by itself can only be cut off, not killed; from a sandbox there
+//!   is no way out.
+//! - A leader does not outlive this process, even one that is killed (Linux); of a sandbox nothing does.
 //! - A child never blocks on its output, and never makes us wait for it: streams are drained together, bounded in memory, and given up
 //!   shortly after the leader is gone.
 //! - A group is signalled only while its leader is not reaped, so a number that the system gave to somebody else is never killed.
+//! - A sandbox is never silently weaker than asked for: what a level cannot keep is an error before anything runs.
+//! - What may not be read may not be read at any level that runs at all.
 //!
-//! Absent on purpose: our own vocabulary (calls, results, tools), shells and command lines, the network.
+//! Absent on purpose: our own vocabulary (calls, results, tools), shells and command lines.
 
+mod backend;
+mod egress;
+mod error;
+mod files;
+mod hosts;
+mod job;
+mod level;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod policy;
 pub mod process;
+mod report;
 
-use serde::{Deserialize, Serialize};
+pub use backend::{Backend, Duplex, Input, Output, Process, run};
+pub use egress::{Egress, Refused};
+pub use error::SandboxError;
+pub use hosts::{HostRule, HostRuleError, HostRules};
+pub use job::{Ended, Job, Status, Stdin, Stop};
+pub use level::{Level, UnknownLevel};
+pub use policy::{
+    DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources,
+};
+pub use report::{Case, Feature, Probe};
 
-/// How strongly a process is kept apart from the rest of the machine, weakest first (DESIGN 5, Sandbox ladder).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Level {
-    /// Not at all: the program may do whatever the user may do. It has a clean environment and a process group of its own.
-    #[default]
-    None,
-}
-
-impl Level {
-    /// The name that results and reports show.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-        }
-    }
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Bubblewrap, Local, run_here, worker_entry};
+#[cfg(target_os = "linux")]
+pub use linux::{Bubblewrap, Local, run_here, worker_entry};

@@ -320,6 +320,13 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
     }
 }
 
+/// Reads a stream to its end, and keeps this many bytes of it.
+pub(crate) async fn keep(stream: impl AsyncRead + Unpin, limit: usize) -> Captured {
+    let mut capture = Capture::new(limit);
+    drain(Some(stream), &mut capture).await;
+    capture.finish()
+}
+
 /// How a leader ended that was not stopped. One that cannot be waited for was killed, or somebody else took its status.
 fn end_of(status: Option<ExitStatus>) -> End {
     const SIGKILL: i32 = 9;

@@ -11,11 +11,13 @@ use toolcrib_app::{Stores, Toolcrib};
 
 use crate::door::Door;
 use crate::host::Host;
+use crate::listen::Tls;
 use crate::live::LiveRuns;
+use crate::observe::Observe;
 use crate::settings::DaemonSettings;
 use crate::turnstile::Turnstile;
 use crate::work::Work;
-use crate::{door, listen, routes, watch};
+use crate::{door, listen, live, observe, routes, watch};
 
 /// Why a daemon cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,7 @@ struct Shared {
     host: Arc<dyn Host>,
     settings: DaemonSettings,
     door: Door,
+    tls: Option<Tls>,
     live: LiveRuns,
     turnstile: Turnstile,
     work: Work,
@@ -60,12 +63,15 @@ impl Daemon {
         settings: DaemonSettings,
     ) -> Result<Self, StartError> {
         let door = Door::open(&toolcrib, &settings).await?;
+        let tls = settings.listen.tls.clone();
+        let tls = tls.map(|(chain, key)| Tls::read(chain, key)).transpose()?;
         let turnstile = Turnstile::new(settings.calls_at_once, settings.calls_waiting);
         let shared = Shared {
             runner,
             toolcrib,
             host,
             door,
+            tls,
             settings,
             live: LiveRuns::default(),
             turnstile,
@@ -86,8 +92,10 @@ impl Daemon {
     ) -> Result<(), StartError> {
         let _watched = watch::begin(self);
         let mut drained = std::pin::pin!(async {
-            self.stopping().cancelled().await;
-            self.drain_calls().await;
+            tokio::join!(live::tend(self), async {
+                self.stopping().cancelled().await;
+                self.drain_calls().await;
+            });
         });
         let mut listening = std::pin::pin!(listen::serve(self, ready));
         tokio::select! {
@@ -103,12 +111,25 @@ impl Daemon {
     /// Tells it to stop: it takes nothing new, lets what runs end for as long as the settings say, stores the rest.
     pub fn stop(&self) {
         self.shared.stop.cancel();
+        live::leave(self);
+    }
+
+    /// Reads the certificate and its key again; connections that come in from now on are shown the new one.
+    ///
+    /// # Errors
+    /// [`StartError`] when they cannot be used; then the old ones stay.
+    pub fn reload_certificates(&self) -> Result<(), StartError> {
+        self.shared.tls.as_ref().map_or(Ok(()), Tls::reload)
+    }
+
+    pub(crate) fn tls(&self) -> Option<&Tls> {
+        self.shared.tls.as_ref()
     }
 
     /// The routes with the checks in front of them.
     pub(crate) fn router(&self) -> Router {
         let (router, _) = routes::all().finish();
-        door::in_front(self, router.with_state(self.clone()))
+        observe::around(self, door::in_front(self, router.with_state(self.clone())))
     }
 
     pub(crate) fn toolcrib(&self) -> &Toolcrib {
@@ -145,6 +166,10 @@ impl Daemon {
 
     pub(crate) fn work(&self) -> &Work {
         &self.shared.work
+    }
+
+    pub(crate) fn observe(&self) -> &Observe {
+        &self.shared.settings.observe
     }
 
     pub(crate) fn stopping(&self) -> &CancellationToken {

@@ -15,6 +15,7 @@ mod door;
 mod host;
 mod listen;
 mod live;
+mod observe;
 mod problem;
 mod record;
 mod role;
@@ -26,7 +27,11 @@ mod work;
 
 pub use api::{Access, BASE, Operation, document};
 pub use daemon::{Daemon, StartError};
+pub use listen::Address;
 pub use host::{Host, HostError, Reloaded, RunWish, SettingRow};
+pub use observe::{Attribute, FinishedSpan, Observe, SpanContext, SpanKind, SpanSink};
+#[cfg(feature = "otlp")]
+pub use observe::{Otlp, OtlpError, OtlpSettings};
 pub use problem::{Code, Problem};
 pub use role::{Principal, Role, Roles};
 pub use routes::operations;

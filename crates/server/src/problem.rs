@@ -1,7 +1,7 @@
 //! What is answered when a request cannot be carried out: `application/problem+json` (RFC 9457) with a code that never changes.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -159,6 +159,16 @@ impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
         let code = match rejection.status() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => Code::UnsupportedMediaType,
+            StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
+            _ => Code::BadRequest,
+        };
+        Self::new(code, rejection.body_text())
+    }
+}
+
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
+        let code = match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
             _ => Code::BadRequest,
         };

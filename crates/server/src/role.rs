@@ -107,6 +107,8 @@ pub struct Principal {
     pub client: String,
     /// Canonical names or globs of the tools that it may call; `None` = all in view.
     pub tools: Option<Vec<String>>,
+    /// When its token ends, in milliseconds since 1970; `None` = when it is revoked.
+    pub expires_at: Option<i64>,
 }
 
 impl Principal {

@@ -12,10 +12,11 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use toolcrib_app::SubmitError;
 use toolcrib_app::core::{
-    Answer, Batch, Call, CallId, Clock as _, Context, Invoker as _, Origin, SystemClock, ViewRequest,
+    Answer, Batch, Call, CallId, CancellationToken, Context, Invoker as _, Origin, ViewRequest,
 };
 
 use crate::daemon::Daemon;
+use crate::observe;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::turnstile::Turn;
@@ -33,7 +34,8 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(crate) struct Work {
     desk: Mutex<Desk>,
-    changed: Notify,
+    /// There is nothing at work any more.
+    done: Notify,
 }
 
 #[derive(Default)]
@@ -51,8 +53,8 @@ pub(crate) struct Given {
     pub(crate) owner: String,
     /// The tool, as it was asked for.
     pub(crate) tool: String,
-    /// When it was let through, in milliseconds since 1970.
-    pub(crate) since: i64,
+    /// Cancelled when it has ended, or waits for a person.
+    pub(crate) over: CancellationToken,
 }
 
 /// A request at work: off the desk when dropped.
@@ -83,11 +85,11 @@ impl Work {
     /// Waits until none is left.
     async fn is_done(&self) {
         loop {
-            let changed = self.changed.notified();
+            let done = self.done.notified();
             if self.lock().requests == 0 {
                 return;
             }
-            changed.await;
+            done.await;
         }
     }
 }
@@ -97,17 +99,21 @@ impl Drop for AtWork {
         let work = self.daemon.work();
         let mut desk = work.lock();
         desk.requests -= 1;
-        for call in &self.calls {
-            desk.given.remove(call);
-        }
+        let over: Vec<Given> =
+            self.calls.iter().filter_map(|call| desk.given.remove(call)).collect();
+        let is_done = desk.requests == 0;
         drop(desk);
-        work.changed.notify_waiters();
+        over.iter().for_each(|given| given.over.cancel());
+        if is_done {
+            work.done.notify_waiters();
+        }
     }
 }
 
 impl Daemon {
     /// Calls of this principal: what it may call, and on whose behalf.
     pub(crate) fn batch_of(&self, principal: &Principal, calls: Vec<Call>) -> Batch {
+        self.observe().asked_here(calls.iter().map(|call| call.id));
         let batch = self.toolcrib().batch_of(calls, Origin::Rest);
         let context = Context { owner: principal.owner.clone(), ..Context::clone(&batch.context) };
         let context = Context { channel: channel_of(principal).to_owned(), ..context };
@@ -152,7 +158,7 @@ impl Daemon {
             let at_work = self.at_work(given(&batch, batch.calls.iter().map(|call| call.id)), turn);
             let engine = self.toolcrib().engine().clone();
             let answers = spawn(at_work, async move { Ok(engine.invoke(batch).await) });
-            return joined(answers).await.map(Awaited::Answers);
+            return joined(answers).await.map(|answers| self.answered(answers));
         }
         // A call that has no key of its caller's is stored under its own name.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
@@ -162,11 +168,21 @@ impl Daemon {
         let toolcrib = self.toolcrib().clone();
         let mut answers =
             spawn(at_work, async move { toolcrib.batch_once(batch, &key).await.map_err(Problem::from) });
-        let Some(wait) = wait else { return joined(answers).await.map(Awaited::Answers) };
+        let Some(wait) = wait else {
+            return joined(answers).await.map(|answers| self.answered(answers));
+        };
         match tokio::time::timeout(wait, joined(&mut answers)).await {
-            Ok(answers) => answers.map(Awaited::Answers),
+            Ok(answers) => answers.map(|answers| self.answered(answers)),
             Err(_) => Ok(Awaited::GoOn(submitted.calls)),
         }
+    }
+
+    /// Whoever looks at questions is told of new ones now.
+    fn answered(&self, answers: Vec<Answer>) -> Awaited {
+        if answers.iter().any(|answer| answer.outcome().is_none()) {
+            self.live().poke();
+        }
+        Awaited::Answers(answers)
     }
 
     /// Runs something that makes calls, with their turn held, to its end: whoever drops this stops nothing.
@@ -195,7 +211,9 @@ impl Daemon {
     pub(crate) async fn drain_calls(&self) {
         if tokio::time::timeout(self.settings().drain, self.work().is_done()).await.is_err() {
             // Those of runs are their runs' business.
-            let stopped = self.toolcrib().engine().cancel_all(|call| call.run.is_none());
+            let stopped = self.toolcrib().engine().cancel_all(|call| {
+                !call.run.is_some_and(|run| self.live().drives(run))
+            });
             tracing::warn!(calls = stopped.len(), "calls were stopped, for the daemon stops");
             let _ = tokio::time::timeout(LAST_WORDS, self.work().is_done()).await;
         }
@@ -204,11 +222,10 @@ impl Daemon {
 
 /// The calls of a batch under the ids that count.
 fn given(batch: &Batch, ids: impl Iterator<Item = CallId>) -> Vec<(CallId, Given)> {
-    let since = SystemClock.now_ms();
     let of = |call: &Call| Given {
         owner: batch.context.owner.clone(),
         tool: call.name.clone(),
-        since,
+        over: CancellationToken::new(),
     };
     ids.zip(batch.calls.iter().map(of)).collect()
 }
@@ -257,10 +274,10 @@ fn spawn<T: Send + 'static>(
     at_work: AtWork,
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> JoinHandle<Result<T, Problem>> {
-    tokio::spawn(async move {
+    tokio::spawn(observe::carry(async move {
         let _until_it_ends = at_work;
         work.await
-    })
+    }))
 }
 
 async fn joined<T>(

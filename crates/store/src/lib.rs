@@ -39,6 +39,7 @@ mod reserve;
 mod rows;
 mod schema;
 mod store;
+mod survey;
 pub mod vault;
 mod wal;
 mod workers;
@@ -51,3 +52,4 @@ pub use health::CommitCounts;
 #[cfg(feature = "postgres")]
 pub use postgres::{ConnectError, PostgresStore};
 pub use store::{SqliteStore, StoreOptions};
+pub use survey::{Survey, copy};

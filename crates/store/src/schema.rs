@@ -95,6 +95,25 @@ mod tests {
     }
 
     #[test]
+    fn switches_that_were_on_or_off_stay_so_when_there_is_a_third_state() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrate(&mut conn, &MIGRATIONS[..4]).unwrap();
+        conn.execute_batch(
+            "INSERT INTO switches (owner, name, enabled, by, at)
+            VALUES ('ann', 'tool:a', 1, 'bob', 1), ('ann', 'tool:b', 0, 'bob', 2)",
+        )
+        .unwrap();
+        assert_eq!(migrate(&mut conn, MIGRATIONS).unwrap(), version(MIGRATIONS));
+        let mut statement =
+            conn.prepare("SELECT name, state, at FROM switches ORDER BY name").unwrap();
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let rows: Vec<(String, String, i64)> =
+            statement.query_map([], row).unwrap().map(Result::unwrap).collect();
+        let kept = [("tool:a", "on", 1), ("tool:b", "off", 2)];
+        assert_eq!(rows, kept.map(|(name, state, at)| (name.to_owned(), state.to_owned(), at)));
+    }
+
+    #[test]
     fn every_index_is_used() {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn, MIGRATIONS).unwrap();

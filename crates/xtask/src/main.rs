@@ -1,4 +1,4 @@
-//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|fuzz`.
+//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|eval-find|fuzz`.
 //!
 //! Everything that a person has to know to work on Toolcrib is one of these commands, so that nothing of it is in anybody's shell
 //! history. Only the standard library and some small crates: this builds in seconds on a fresh machine.
@@ -11,7 +11,9 @@
 
 mod api_fuzz;
 mod bench;
+mod clients;
 mod crash;
+mod eval_find;
 mod fuzz;
 mod gen_docs;
 mod process;
@@ -77,6 +79,18 @@ const COMMANDS: &[Command] = &[
         usage: "api-fuzz [SCHEMATHESIS ARGS]",
         about: "requests of every shape to a daemon of the built binary; its answers are compared with its OpenAPI document",
         run: api_fuzz::run,
+    },
+    Command {
+        name: "clients",
+        usage: "clients [--write]",
+        about: "the example clients: types of the OpenAPI document, type checkers, a run of each against a daemon; --write makes the types anew",
+        run: clients::run,
+    },
+    Command {
+        name: "eval-find",
+        usage: "eval-find [--data FILE] [--split NAME] [--run FILE] [--model FOLDER] [--speed]",
+        about: "how good find_tools is: recall and nDCG over labelled queries, by default a small set of our own; --speed takes the times too",
+        run: eval_find::run,
     },
     Command {
         name: "fuzz",
@@ -169,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_command_is_found_and_in_the_help() {
-        for name in ["start", "test", "tidy", "gen", "bench", "crash", "fuzz"] {
+        for name in ["start", "test", "tidy", "gen", "bench", "crash", "api-fuzz", "clients", "eval-find", "fuzz"] {
             assert_eq!(find(name).unwrap().name, name);
             assert!(help().contains(&format!("\n  {name} ")), "{name} is not in the help");
             assert!(dispatch(&args(&format!("{name} --help"))).is_ok());

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{api_fuzz, process, setup, start, tidy};
+use crate::{api_fuzz, clients, process, setup, start, tidy};
 
 /// Runs the tests, the doc tests, the quick house checks and the tour, and prints one closing line for each.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -54,9 +54,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 /// What is run after the tests.
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     ("house checks", || tidy::run(&["--quick".to_owned()])),
     ("tour", || start::run(&["--check".to_owned()])),
+    ("clients", || clients::run(&[])),
     ("interface fuzzed", || api_fuzz::run(&[])),
 ];
 

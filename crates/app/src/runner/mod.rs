@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolcrib_agent::context::{CompactionRules, Price, Prices, Summary, Windows};
 use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
 use toolcrib_agent::events::EventSink;
-use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem};
+use toolcrib_agent::library::{
+    Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames,
+};
 use toolcrib_agent::machine::{ActiveSkill, Machine};
 use toolcrib_core::{
     Checkpoints, Clock, Context, Conversation, ConversationId, Labels, RunId, RunStatus, RunUsage,
@@ -160,6 +162,19 @@ impl Runner {
         let problems = library.problems.clone();
         self.library.replace(library);
         problems
+    }
+
+    /// The library as it would be if its agents were those of this folder; nothing is put into force.
+    #[must_use]
+    pub fn library_with(&self, agents: Folder) -> Library {
+        let folders = Folders { agents: vec![agents], ..self.settings.folders.clone() };
+        library::load(&self.toolcrib, &folders)
+    }
+
+    /// The names of all tools, enabled or not, as lists of tools mean them.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<ToolNames> {
+        library::tool_names(&self.toolcrib)
     }
 
     /// The handle of the library, for the tool that loads skills.

@@ -13,6 +13,7 @@ mod failure_classes;
 mod folder;
 mod keyed;
 mod looking_back;
+mod operating;
 mod permissions;
 mod provider_edges;
 mod regressions;

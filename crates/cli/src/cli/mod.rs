@@ -3,10 +3,14 @@
 mod approve;
 mod artifact;
 mod audit;
+mod backup;
 mod config;
+mod daemon;
 mod grant;
+mod logging;
 mod past;
 mod rules;
+mod sandbox;
 mod secret;
 mod serve;
 mod stop;
@@ -28,12 +32,16 @@ use why::WHY_HELP;
 pub(crate) use approve::{Always, Answer, Approve, Edit, Scope, Yes};
 pub(crate) use artifact::Artifact;
 pub(crate) use audit::{Audit, Export, ExportFormat, Since, Tail, Verify};
+pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
+pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
 pub(crate) use grant::Grant;
+pub(crate) use logging::{LogFormat, Logging};
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
 pub(crate) use rules::{
     Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
 };
+pub(crate) use sandbox::{Sandbox, SandboxExec, SandboxNet};
 pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
 pub(crate) use stop::StopTools;
@@ -130,6 +138,20 @@ pub(crate) enum Command {
     /// Answer over HTTP and a socket: the daemon.
     #[command(after_help = serve::SERVE_HELP)]
     Serve(Serve),
+    /// Say whether a daemon runs, where, and what it does.
+    #[command(after_help = daemon::STATUS_HELP)]
+    Status,
+    /// Let the daemon end.
+    #[command(after_help = daemon::STOP_DAEMON_HELP)]
+    Stop(StopDaemon),
+    /// Let the daemon read its configuration again.
+    Reload,
+    /// Make tokens for programs that ask the daemon, and take them back.
+    #[command(subcommand, after_help = daemon::TOKEN_HELP)]
+    Token(Token),
+    /// Say whether the daemon takes calls.
+    #[command(after_help = daemon::HEALTH_HELP)]
+    Healthcheck,
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
@@ -182,6 +204,9 @@ pub(crate) enum Command {
     /// Ask the network policy.
     #[command(subcommand)]
     Net(Net),
+    /// Run a program in a sandbox, and see what this host enforces.
+    #[command(subcommand)]
+    Sandbox(Sandbox),
     /// Undo what tools changed in the workspace, newest first.
     #[command(
         after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way."
@@ -205,6 +230,12 @@ pub(crate) enum Command {
     /// Look at the audit, take it out, prove that nobody edited it.
     #[command(subcommand)]
     Audit(Audit),
+    /// Write everything that is kept of you into one file, while a daemon works.
+    #[command(after_help = backup::BACKUP_HELP)]
+    Backup(Backup),
+    /// Put a backup back.
+    #[command(after_help = backup::RESTORE_HELP)]
+    Restore(Restore),
     /// Print the table of errors: outcome, HTTP status, exit code.
     Errors,
     /// Print a completion script for a shell.

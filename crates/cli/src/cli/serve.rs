@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use ipnet::IpNet;
 
-use super::{Brain, World};
+use super::{Brain, Logging, World};
 
 pub(crate) const SERVE_HELP: &str = "\
 Examples:
@@ -43,8 +44,21 @@ pub(crate) struct Serve {
     /// Origin whose pages may ask, such as https://example.org; may be repeated. Default: only its own.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) origin: Vec<String>,
+    /// Proxy in front of it that speaks TLS, by address or network; may be repeated. What it says of its clients is believed.
+    #[arg(long, value_name = "ADDR", value_parser = proxy)]
+    pub(crate) behind_proxy: Vec<IpNet>,
+    #[command(flatten)]
+    pub(crate) logging: Logging,
     #[command(flatten)]
     pub(crate) brain: Brain,
     #[command(flatten)]
     pub(crate) world: World,
+}
+
+/// An address is a network of one.
+fn proxy(text: &str) -> Result<IpNet, String> {
+    let address = text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
+    address
+        .or_else(|_| text.parse())
+        .map_err(|_| format!("`{text}` is no address or network; write 10.0.0.2 or 10.0.0.0/24"))
 }

@@ -6,9 +6,11 @@ mod approve;
 mod args;
 mod artifact;
 mod audit;
+mod backup;
 mod chat;
 mod completions;
 pub(crate) mod config;
+mod daemon;
 mod dry_run;
 mod exec;
 mod explain;
@@ -22,6 +24,7 @@ mod resume;
 mod rules;
 mod ruling;
 pub(crate) mod run;
+mod sandbox;
 mod sanitize;
 mod scope;
 mod secret;
@@ -51,6 +54,11 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     match cli.command {
         Command::Run(command) => run::run(&command, json),
         Command::Serve(command) => serve::run(&command, json),
+        Command::Status => daemon::status(json),
+        Command::Stop(command) => daemon::stop(&command, json),
+        Command::Reload => daemon::reload(json),
+        Command::Token(command) => daemon::token(&command, json),
+        Command::Healthcheck => daemon::healthcheck(json),
         Command::Chat(command) => chat::run(&command, json),
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
@@ -82,6 +90,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),
         Command::Net(Net::Check(command)) => net::run(&command, json),
+        Command::Sandbox(command) => sandbox::run(&command, json),
         Command::Approve(command) => approve::run(command, json),
         Command::Grant(command) => grant::run(&command, json),
         Command::Secret(command) => secret::run(&command, json),
@@ -95,6 +104,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Usage(command) => usage::run(&command, json),
         Command::Artifact(command) => artifact::run(&command, json),
         Command::Audit(command) => audit::run(&command, json),
+        Command::Backup(command) => backup::take(&command, json),
+        Command::Restore(command) => backup::restore(&command, json),
         Command::Errors => errors(json),
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { dir } => completions::man(dir.as_deref()),

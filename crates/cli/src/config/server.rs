@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::config::values;
@@ -33,10 +34,18 @@ pub(crate) struct ServerSection {
     pub(crate) hosts: Vec<String>,
     /// Origins whose pages may ask besides its own.
     pub(crate) origins: Vec<String>,
+    /// Proxies in front of it, by address or network.
+    pub(crate) proxies: Vec<IpNet>,
     /// Calls that run at once.
     pub(crate) calls_at_once: Option<usize>,
     /// Calls that wait for their turn.
     pub(crate) calls_waiting: Option<usize>,
+    /// Runs that are at work at once.
+    pub(crate) runs_at_once: Option<usize>,
+    /// Runs of one client among them.
+    pub(crate) runs_of_client: Option<usize>,
+    /// Whether nobody may decide about what was asked for with the own token.
+    pub(crate) four_eyes: Option<bool>,
     /// Requests of one client in a minute.
     pub(crate) requests_per_minute: Option<u32>,
     /// Tries of one address without a token that holds, in a minute.
@@ -56,6 +65,8 @@ impl ServerSection {
         }
         let counts = [
             ("calls_at_once", self.calls_at_once == Some(0)),
+            ("runs_at_once", self.runs_at_once == Some(0)),
+            ("runs_of_client", self.runs_of_client == Some(0)),
             ("requests_per_minute", self.requests_per_minute == Some(0)),
             ("failures_per_minute", self.failures_per_minute == Some(0)),
             ("body_bytes", self.body_bytes == Some(0)),

@@ -11,6 +11,7 @@ use toolcrib_app::runner::{Runner, RunnerLimits, Start};
 use toolcrib_server::{Host, HostError, Reloaded, RunWish, SettingRow};
 
 use super::serve;
+use super::watch::{self, Stamps};
 use crate::cli::Brain;
 use crate::command::config as settings;
 use crate::config::{self, Config, Env, Key};
@@ -120,6 +121,11 @@ impl CliHost {
             return Err(Failure::usage(what));
         }
         Ok(())
+    }
+
+    /// The files that this configuration comes from, as they are now.
+    pub(super) fn stamps(&self) -> Stamps {
+        watch::stamps(self.setup.workspace().as_deref(), &self.now().config)
     }
 
     /// Reads everything again and puts it into force.

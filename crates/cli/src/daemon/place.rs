@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use toolcrib_server::Address;
+
+use super::client::unreachable;
 use crate::output::Failure;
 use crate::world;
 
@@ -9,6 +12,18 @@ use crate::world;
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     folder: PathBuf,
+}
+
+/// Its URL on TCP.
+pub(crate) fn url(address: &Address) -> Option<String> {
+    let scheme = if address.tls { "https" } else { "http" };
+    address.tcp.map(|tcp| format!("{scheme}://{tcp}"))
+}
+
+/// Whether its process is there. Another one may have its number by now.
+pub(crate) fn is_alive(address: &Address) -> bool {
+    let pid = i32::try_from(address.pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
 impl Place {
@@ -33,5 +48,21 @@ impl Place {
     /// The file with the token of this machine.
     pub(crate) fn token(&self) -> PathBuf {
         self.folder.join("token")
+    }
+
+    /// The file that says where the daemon listens.
+    pub(crate) fn address_file(&self) -> PathBuf {
+        self.folder.join("address")
+    }
+
+    /// Where the daemon listens; `None` = none has said so.
+    ///
+    /// # Errors
+    /// Exit code 8 for a file that cannot be read.
+    pub(crate) fn address(&self) -> Result<Option<Address>, Failure> {
+        Address::read(&self.folder).map_err(|error| {
+            let path = self.address_file();
+            unreachable(&format!("{} cannot be read: {error}", path.display()))
+        })
     }
 }

@@ -4,13 +4,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 use toolcrib_app::runner::AskLater;
 use toolcrib_app::store::ExclusiveLock;
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_server::{Daemon, DaemonSettings, Listen, StartError};
 
 use super::host::CliHost;
+use super::logs::Logs;
 use super::place::Place;
+use super::telemetry::Telemetry;
+use super::{notify, watch};
 use crate::cli::{Serve, World};
 use crate::config::{self, Config, Env};
 use crate::output::{self, Failure};
@@ -22,22 +27,40 @@ use crate::{interrupt, world};
 /// # Errors
 /// Exit code 1 or 3, with what to do.
 pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
+    let logs = Logs::begin(&command.logging)?;
+    let telemetry = Telemetry::begin()?;
     let setup = Setup::new(&command.brain, &command.world)?;
     let config = world::configured(&setup.world())?;
     let place = Place::own()?;
-    let settings = daemon_settings(command, &config, &place);
+    let observe = telemetry.observe.clone();
+    let settings = DaemonSettings { observe, ..daemon_settings(command, &config, &place)? };
     let _alone = alone()?;
-    let stores = world::stores()?;
+    let stores = telemetry.observe.of_calls(world::stores()?);
     let policy = policy(&setup.world(), &config)?;
     let ground = Ground::lay(setup, policy, &config, stores, Some(Arc::new(AskLater))).await?;
     ground.warnings.iter().for_each(|warning| output::remark(warning, json));
     let (toolcrib, runner) = (ground.toolcrib.clone(), ground.runner.clone());
+    telemetry.hide(&toolcrib);
+    logs.mask(toolcrib.engine().sealing().secrets.clone());
     let told = Told { place, listen: settings.listen.clone(), json };
     let host = Arc::new(CliHost::new(ground, config));
     let daemon = Daemon::new(toolcrib.clone(), runner, host.clone(), settings).await?;
+    let asked = Arc::new(Notify::new());
+    // Heard until everything has ended: the second one leaves.
     tokio::spawn(stop_when_asked(daemon.clone(), json));
-    let served = daemon.serve(|address| told.ready(address)).await;
+    let beside = [
+        Some(tokio::spawn(hang_ups(Arc::clone(&asked)))),
+        Some(tokio::spawn(watch::reload(host, asked))),
+        notify::watchdog(&toolcrib),
+    ];
+    let ready = |address| {
+        notify::ready();
+        told.ready(address);
+    };
+    let served = daemon.serve(ready).await;
+    beside.into_iter().flatten().for_each(|task| task.abort());
     let ended = end(&toolcrib).await;
+    telemetry.end().await;
     served?;
     ended.map(|()| 0)
 }
@@ -66,7 +89,7 @@ pub(super) fn policy(world: &World, config: &Config) -> Result<Settings, Failure
 }
 
 /// The words of the command line, then the section `[server]`, then the defaults.
-fn daemon_settings(command: &Serve, config: &Config, place: &Place) -> DaemonSettings {
+fn daemon_settings(command: &Serve, config: &Config, place: &Place) -> Result<DaemonSettings, Failure> {
     let env = Env::of_process();
     let resolved = |path: &std::path::Path| config.resolved(path, &env);
     let section = &config.server;
@@ -85,17 +108,22 @@ fn daemon_settings(command: &Serve, config: &Config, place: &Place) -> DaemonSet
         tls: named.or_else(|| section.tls(resolved)),
         hosts: own_words(&command.host, &section.hosts),
         origins: own_words(&command.origin, &section.origins),
+        proxies: [command.behind_proxy.as_slice(), &section.proxies].concat(),
     };
-    DaemonSettings {
+    Ok(DaemonSettings {
         listen,
         calls_at_once: section.calls_at_once.unwrap_or(default.calls_at_once),
         calls_waiting: section.calls_waiting.unwrap_or(default.calls_waiting),
+        runs_at_once: section.runs_at_once.unwrap_or(default.runs_at_once),
+        runs_of_client: section.runs_of_client.unwrap_or(default.runs_of_client),
+        four_eyes: section.four_eyes.unwrap_or(default.four_eyes),
+        store: if world::is_shared()? { "postgres" } else { "sqlite" },
         requests_per_minute: section.requests_per_minute.unwrap_or(default.requests_per_minute),
         failures_per_minute: section.failures_per_minute.unwrap_or(default.failures_per_minute),
         body_bytes: section.body_bytes.unwrap_or(default.body_bytes),
         drain: section.drain.unwrap_or(default.drain),
         ..default
-    }
+    })
 }
 
 impl From<StartError> for Failure {
@@ -141,8 +169,17 @@ async fn stop_when_asked(daemon: Daemon, json: bool) {
         return;
     }
     output::remark("the daemon stops: what runs comes to a step where it can be taken up again", json);
+    notify::stopping();
     daemon.stop();
     if interrupt::asked_to_stop().await {
         std::process::exit(interrupt::INTERRUPTED);
+    }
+}
+
+/// The signal that asks services to read their configuration again.
+async fn hang_ups(asked: Arc<Notify>) {
+    let Ok(mut signals) = signal(SignalKind::hangup()) else { return };
+    while signals.recv().await.is_some() {
+        asked.notify_one();
     }
 }

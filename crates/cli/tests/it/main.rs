@@ -36,6 +36,7 @@ mod rules;
 mod rules_calls;
 mod rules_explain;
 mod runs;
+mod sandbox;
 mod sanitize;
 mod secrets;
 mod skills;

@@ -69,7 +69,100 @@ fn switches_go_back_to_their_default() {
     env.run(&["tool", "disable", "--all"]).code(0).says(&["every tool is off for every process"]);
     env.run(&["tool", "call", "get_current_time"]).code(5).says(&["tools_disabled"]);
     env.run(&["tool", "reset", "--all"]).code(0).says(&["back to its default"]);
+    env.run(&["tool", "reset", "--all"]).code(0).says(&["at its default already"]);
     env.run(&["tool", "call", "get_current_time"]).code(0);
+}
+
+fn status_of(env: &TestEnv, tool: &str) -> String {
+    let listed = env.run(&["tool", "list"]).code(0).stdout;
+    let row = listed.lines().find(|row| row.starts_with(&format!("{tool} "))).unwrap();
+    row.split_whitespace().nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn a_tool_or_a_group_is_asked_about() {
+    let env = TestEnv::new();
+    let said = "tool:read_file is on, and every call is asked about, for every process";
+    env.run(&["tool", "ask", "read_file"]).code(0).says(&[said]);
+    assert_eq!(status_of(&env, "read_file"), "ask");
+    let call = ["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#];
+    let asked = env.run(&call).code(5).stderr;
+    assert!(asked.contains("a switch asks about every call of read_file"), "{asked}");
+    let answer = support::json(&env.run(&["tool", "ask", "read_file", "--json"]).code(0).stdout);
+    let expected = json!({
+        "switch": "tool:read_file", "enabled": true, "state": "ask", "changed": true,
+    });
+    assert_eq!(answer, expected);
+    let dry = ["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#, "--dry-run"];
+    let said = env.run(&dry).stdout;
+    assert!(said.contains("ask, by a switch: a switch asks about every call"), "{said}");
+    env.run(&["tool", "enable", "read_file"]).code(0);
+    assert_eq!(status_of(&env, "read_file"), "system");
+    env.run(&call).code(0);
+    for what in [["--all", ""], ["--source", "builtin"], ["--tier", "innate"]] {
+        let words: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
+        let words = [&["tool", "ask"], words.as_slice()].concat();
+        env.run(&words).code(2).says(&["only a tool or a group can be \"ask\""]);
+    }
+    env.run(&["tool", "ask", "--group", "no_such_group"]).code(4).says(&["no group no_such_group"]);
+}
+
+#[test]
+fn a_group_comes_back_with_each_of_its_tools_as_it_was() {
+    let env = TestEnv::new();
+    let infos = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
+    let group = infos[0]["group"].as_str().unwrap();
+    let of_group: Vec<&str> = infos
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|info| info["group"] == group)
+        .map(|info| info["id"].as_str().unwrap())
+        .collect();
+    let (off, asks) = (of_group[0], of_group[1]);
+    env.run(&["tool", "disable", off]).code(0);
+    env.run(&["tool", "ask", asks]).code(0);
+    let before: Vec<String> = of_group.iter().map(|tool| status_of(&env, tool)).collect();
+    assert_eq!((before[0].as_str(), before[1].as_str()), ("disabled", "ask"));
+    env.run(&["tool", "disable", "--group", group])
+        .code(0)
+        .says(&[&format!("group:{group} is off")]);
+    assert!(of_group.iter().all(|tool| status_of(&env, tool) == "disabled"));
+    let why = env.run(&["tool", "why", asks]).code(0).stdout;
+    assert!(
+        why.contains(&format!("`toolcrib tool enable --group {group}` switches it on")),
+        "{why}"
+    );
+    env.run(&["tool", "enable", "--group", group]).code(0);
+    let after: Vec<String> = of_group.iter().map(|tool| status_of(&env, tool)).collect();
+    assert_eq!(after, before);
+}
+
+/// It is a file as well as a row: either is enough, and starting again takes both away.
+#[test]
+fn every_tool_is_stopped_at_once_and_started_again() {
+    let env = TestEnv::new();
+    let file = env.outside().join("home/state/STOP");
+    let call = ["tool", "call", "get_current_time"];
+    let stop = ["stop-tools", "--reason", "too fast", "--finish-running"];
+    env.run(&stop).code(0).says(&["every tool is off for every process", "toolcrib start-tools"]);
+    let stopped = support::json(&std::fs::read_to_string(&file).unwrap());
+    assert_eq!((&stopped["why"], &stopped["finish_running"]), (&json!("too fast"), &json!(true)));
+    env.run(&call).code(5).says(&["tools_disabled"]);
+    std::fs::remove_file(&file).unwrap();
+    env.run(&call).code(5).says(&["tools_disabled"]);
+    env.run(&["start-tools"]).code(0).says(&["every tool is on"]);
+    env.run(&call).code(0);
+    std::fs::write(&file, "").unwrap();
+    env.run(&call).code(5).says(&["tools_disabled"]);
+    env.run(&["tool", "enable", "--all"]).code(0);
+    assert!(!file.exists());
+    env.run(&call).code(0);
+    // A database that cannot be used hinders nobody from stopping.
+    let database = env.outside().join("home/state/toolcrib.db");
+    std::fs::write(&database, "something else").unwrap();
+    env.run(&["stop-tools"]).says(&["every tool is off on this machine", "could not be stored"]);
+    assert!(file.exists());
 }
 
 #[test]

@@ -53,4 +53,12 @@ pub trait ApprovalStore: Send + Sync {
         owner: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>>;
+
+    /// The same, only those older than this one.
+    fn questions_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: ApprovalId,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>>;
 }

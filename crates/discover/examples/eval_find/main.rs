@@ -42,7 +42,8 @@ fn main() -> ExitCode {
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
-    let mut asked = Asked { data: None, split: "dev".to_owned(), run: None, model: None, speed: false };
+    let mut asked =
+        Asked { data: None, split: "dev".to_owned(), run: None, model: None, speed: false };
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
@@ -80,7 +81,10 @@ fn run(asked: &Asked) -> Result<(), Box<dyn Error>> {
 }
 
 fn print(measured: &Measured) {
-    println!("{:<24} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7}", "source", "n", "ndcg5", "r1", "r5", "r10", "mrr");
+    println!(
+        "{:<24} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7}",
+        "source", "n", "ndcg5", "r1", "r5", "r10", "mrr"
+    );
     for (source, figures) in &measured.sources {
         row(source, figures);
     }

@@ -89,7 +89,11 @@ mod tests {
 
     fn check(query: &str, expected: &[u32]) {
         let mut names = Names::default();
-        for (slot, name) in ["read_file", "search", "getweather", "get main characters", "web.fetch", "base64"].into_iter().enumerate() {
+        for (slot, name) in
+            ["read_file", "search", "getweather", "get main characters", "web.fetch", "base64"]
+                .into_iter()
+                .enumerate()
+        {
             names.add(name.to_owned(), slot as u32);
         }
         assert_eq!(names.in_query(query), expected, "{query}");

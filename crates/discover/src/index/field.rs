@@ -19,18 +19,32 @@ const SERVER: u32 = 4;
 const TEXT: u32 = 2;
 const PARAMETERS: u32 = 1;
 
-/// Gives every text of a profile with the weight of its words.
-pub(super) fn each(profile: &Profile, mut give: impl FnMut(&str, u32)) {
-    give(cut(&profile.name, NAME_BYTES), NAME);
-    give(cut(&profile.server, NAME_BYTES), SERVER);
-    give(cut(&profile.description, TEXT_BYTES), TEXT);
+/// A text of a profile.
+pub(super) struct Text<'a> {
+    pub(super) text: &'a str,
+    /// What each of its words counts, in halves.
+    pub(super) weight: u32,
+    /// Whether it is prose, where a word with capitals inside is a name like "GitHub" and no identifier.
+    pub(super) prose: bool,
+    /// Whether it is the name.
+    pub(super) is_name: bool,
+}
+
+/// Gives every text of a profile.
+pub(super) fn each(profile: &Profile, mut give: impl FnMut(Text<'_>)) {
+    let name = cut(&profile.name, NAME_BYTES);
+    give(Text { text: name, weight: NAME, prose: false, is_name: true });
+    let mut word = |text, weight| give(Text { text, weight, prose: false, is_name: false });
     for parameter in profile.parameters.iter().take(MOST_PARAMETERS) {
-        give(cut(&parameter.name, NAME_BYTES), PARAMETERS);
-        give(cut(&parameter.description, SMALL_BYTES), PARAMETERS);
+        word(cut(&parameter.name, NAME_BYTES), PARAMETERS);
+        word(cut(&parameter.description, SMALL_BYTES), PARAMETERS);
     }
-    give(cut(&profile.guide, TEXT_BYTES), PARAMETERS);
+    let mut prose = |text, weight| give(Text { text, weight, prose: true, is_name: false });
+    prose(cut(&profile.server, NAME_BYTES), SERVER);
+    prose(cut(&profile.description, TEXT_BYTES), TEXT);
+    prose(cut(&profile.guide, TEXT_BYTES), PARAMETERS);
     for example in profile.examples.iter().take(MOST_EXAMPLES) {
-        give(cut(example, SMALL_BYTES), TEXT);
+        prose(cut(example, SMALL_BYTES), TEXT);
     }
 }
 

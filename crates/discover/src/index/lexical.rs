@@ -9,7 +9,9 @@ use foldhash::fast::RandomState;
 
 use super::field;
 use crate::profile::Profile;
-use crate::text::{Stems, fold_into, is_empty_word, split_into, words};
+use crate::text::{
+    MOST_NEEDS, Parts, Stems, fold_into, is_compound, is_empty_word, runs, split_into, words,
+};
 
 /// Saturation of a word's count.
 const K1: f32 = 1.2;
@@ -31,10 +33,13 @@ struct Posting {
     count: u32,
 }
 
-/// What one tool has put into the index.
+/// The words of one profile.
 #[derive(Default)]
-struct Document {
-    terms: Vec<u32>,
+struct Counted {
+    /// Terms with their weighted counts, in the order of their first words.
+    counts: Vec<(u32, u32)>,
+    /// Where in `counts` a term is.
+    places: HashMap<u32, usize, RandomState>,
     /// Weighted words, in halves.
     length: u32,
 }
@@ -53,8 +58,15 @@ pub(super) struct Lexical {
     by_stem: HashMap<Box<str>, u32, RandomState>,
     terms: Vec<Term>,
     free: Vec<u32>,
-    documents: Vec<Document>,
-    lengths: u64,
+    /// The terms of each slot.
+    documents: Vec<Vec<u32>>,
+    /// Those of its name, each once.
+    names: Vec<Vec<u32>>,
+    /// Weighted words of each slot, in halves.
+    lengths: Vec<u32>,
+    /// Their sum.
+    total: u64,
+    /// Slots in use.
     count: u32,
 }
 
@@ -75,30 +87,28 @@ impl QueryTerm {
 impl Lexical {
     /// Adds a profile in a slot that is empty.
     pub(super) fn add(&mut self, slot: u32, profile: &Profile) {
-        let mut counts: Vec<(u32, u32)> = Vec::new();
-        let mut seen: HashMap<u32, usize, RandomState> = HashMap::default();
-        let (mut split, mut folded, mut length) = (String::new(), String::new(), 0u32);
-        field::each(profile, |text, weight| {
+        let (mut counted, mut name) = (Counted::default(), Vec::new());
+        let (mut split, mut folded) = (String::new(), String::new());
+        field::each(profile, |field| {
             split.clear();
             folded.clear();
-            split_into(text, &mut split);
+            split_into(field.text, &mut split);
             fold_into(&split, &mut folded);
-            for word in words(&folded) {
-                let full = counts.len() >= MOST_TERMS;
-                let Some(term) = self.term_of(word, !full) else { continue };
-                if full && !seen.contains_key(&term) {
-                    continue;
+            words(&folded).for_each(|word| self.count(word, field.weight, &mut counted));
+            for run in runs(field.text).filter(|_| field.prose) {
+                if is_compound(run, &mut split) {
+                    self.count(&run.to_lowercase(), field.weight, &mut counted);
                 }
-                length += weight;
-                let at = *seen.entry(term).or_insert_with(|| {
-                    counts.push((term, 0));
-                    counts.len() - 1
-                });
-                if let Some((_, count)) = counts.get_mut(at) {
-                    *count += weight;
+            }
+            if field.is_name {
+                // In the order of the words: the sum over them must not depend on the numbers of terms.
+                for word in words(&folded).filter(|word| !is_empty_word(word)) {
+                    let new = self.term_of(word, false).filter(|term| !name.contains(term));
+                    name.extend(new);
                 }
             }
         });
+        let Counted { counts, length, .. } = counted;
         for (term, count) in &counts {
             let postings = &mut self.terms[*term as usize].postings;
             let at = postings.partition_point(|p| p.slot < slot);
@@ -106,20 +116,36 @@ impl Lexical {
         }
         let at = slot as usize;
         if self.documents.len() <= at {
-            self.documents.resize_with(at + 1, Document::default);
+            self.documents.resize_with(at + 1, Vec::new);
+            self.names.resize_with(at + 1, Vec::new);
+            self.lengths.resize(at + 1, 0);
         }
-        self.documents[at] =
-            Document { terms: counts.into_iter().map(|(term, _)| term).collect(), length };
-        self.lengths += u64::from(length);
+        self.documents[at] = counts.into_iter().map(|(term, _)| term).collect();
+        self.names[at] = name;
+        self.lengths[at] = length;
+        self.total += u64::from(length);
         self.count += 1;
+    }
+
+    /// Counts a folded word of a profile.
+    fn count(&mut self, word: &str, weight: u32, counted: &mut Counted) {
+        let full = counted.counts.len() >= MOST_TERMS;
+        let Some(term) = self.term_of(word, !full) else { return };
+        if full && !counted.places.contains_key(&term) {
+            return;
+        }
+        counted.length += weight;
+        let place = *counted.places.entry(term).or_insert(counted.counts.len());
+        match counted.counts.get_mut(place) {
+            Some((_, count)) => *count += weight,
+            None => counted.counts.push((term, weight)),
+        }
     }
 
     /// Takes a profile out of its slot.
     pub(super) fn remove(&mut self, slot: u32) {
-        let Some(document) = self.documents.get_mut(slot as usize).map(std::mem::take) else {
-            return;
-        };
-        for id in document.terms {
+        let Some(terms) = self.documents.get_mut(slot as usize).map(std::mem::take) else { return };
+        for id in terms {
             let term = &mut self.terms[id as usize];
             if let Ok(at) = term.postings.binary_search_by_key(&slot, |p| p.slot) {
                 term.postings.remove(at);
@@ -131,7 +157,8 @@ impl Lexical {
                 self.free.push(id);
             }
         }
-        self.lengths -= u64::from(document.length);
+        self.names[slot as usize].clear();
+        self.total -= u64::from(std::mem::take(&mut self.lengths[slot as usize]));
         self.count -= 1;
     }
 
@@ -159,30 +186,34 @@ impl Lexical {
         Some(id)
     }
 
-    /// The words of the needs of a query, each once, in order.
-    pub(super) fn query(&self, whole: &str, needs: &[&str]) -> Query {
-        let mut query = Query { terms: Vec::new(), whole: 0.0, needs: vec![0.0; needs.len()] };
+    /// The words of a query, each once, in order, with the needs that they are in.
+    pub(super) fn query(&self, parts: &Parts<'_>) -> Query {
+        let mut query = Query { terms: Vec::new(), whole: 0.0, needs: vec![0.0; parts.needs] };
         let mut at: HashMap<Box<str>, usize, RandomState> = HashMap::default();
-        let mut text = String::new();
-        // The whole query first, for its order; then which of its words are in which need.
-        for (need, part) in std::iter::once((None, whole)).chain(needs.iter().enumerate().map(|(n, p)| (Some(n), *p))) {
-            let mut split = String::new();
-            split_into(part, &mut split);
-            text.clear();
-            fold_into(&split, &mut text);
-            for word in words(&text).filter(|word| !is_empty_word(word)).take(MOST_WORDS) {
-                let stem = self.stems.of(word);
-                let index = match (at.get(&*stem), need) {
-                    (Some(index), _) => *index,
-                    (None, Some(_)) => continue,
-                    (None, None) => {
-                        query.terms.push(self.query_term(&stem));
-                        at.insert(stem.into(), query.terms.len() - 1);
-                        query.terms.len() - 1
+        let (mut split, mut folded) = (String::new(), String::new());
+        for (part, need) in &parts.parts {
+            for run in runs(part) {
+                folded.clear();
+                if is_compound(run, &mut split) && self.knows(&run.to_lowercase()) {
+                    folded.push_str(&run.to_lowercase());
+                } else {
+                    split.clear();
+                    split_into(run, &mut split);
+                    fold_into(&split, &mut folded);
+                }
+                for word in words(&folded).filter(|word| !is_empty_word(word)) {
+                    let stem = self.stems.of(word);
+                    let place = at.get(&*stem).copied().unwrap_or(query.terms.len());
+                    if place == MOST_WORDS {
+                        continue;
                     }
-                };
-                if let (Some(need), Some(term)) = (need, query.terms.get_mut(index)) {
-                    term.needs |= 1 << need;
+                    if place == query.terms.len() {
+                        query.terms.push(self.query_term(&stem));
+                        at.insert(stem.into(), place);
+                    }
+                    if let (Some(need), Some(term)) = (need, query.terms.get_mut(place)) {
+                        term.needs |= 1 << need;
+                    }
                 }
             }
         }
@@ -198,6 +229,11 @@ impl Lexical {
         query
     }
 
+    /// Whether any tool has this folded word.
+    fn knows(&self, word: &str) -> bool {
+        self.by_stem.contains_key(&*self.stems.of(word))
+    }
+
     fn query_term(&self, stem: &str) -> QueryTerm {
         let term = self.by_stem.get(stem).copied();
         let found = term.map_or(0, |term| self.terms[term as usize].postings.len());
@@ -208,32 +244,53 @@ impl Lexical {
     /// Adds what every tool has of the query to `whole` and, need by need, to `needs` (one stretch of slots after the other).
     pub(super) fn score(&self, query: &Query, whole: &mut [f32], needs: &mut [f32]) {
         let slots = whole.len();
-        let average = self.lengths as f32 / self.count.max(1) as f32;
+        let average = self.total as f32 / self.count.max(1) as f32;
         let (base, slope) = (K1 * (1.0 - B), K1 * B / average.max(f32::MIN_POSITIVE));
         for word in &query.terms {
             let Some(term) = word.term else { continue };
             let best = word.idf * (K1 + 1.0);
             for posting in &self.terms[term as usize].postings {
                 let slot = posting.slot as usize;
-                let length = self.documents[slot].length as f32;
+                let length = self.lengths[slot] as f32;
                 // Counts and lengths are in halves; the ratio of lengths does not mind, the count does.
                 let count = posting.count as f32 * 0.5;
                 let gain = best * count / (count + base + slope * length);
                 whole[slot] += gain;
-                for need in 0..query.needs.len() {
-                    if word.is_in(need) {
-                        needs[need * slots + slot] += gain;
-                    }
+                let mut bits = word.needs;
+                while bits != 0 {
+                    needs[bits.trailing_zeros() as usize * slots + slot] += gain;
+                    bits &= bits - 1;
                 }
             }
         }
     }
 
-    /// Terms that are in use; for tests.
-    #[cfg(test)]
-    pub(super) fn terms(&self) -> usize {
-        self.by_stem.len()
+    /// How much of the name of a tool the query says, each word by how much it tells.
+    pub(super) fn said(&self, query: &Query, slot: u32) -> Said {
+        let (mut said, mut all) = (Said::default(), 0.0);
+        for term in &self.names[slot as usize] {
+            let idf = idf(self.count, self.terms[*term as usize].postings.len());
+            all += idf;
+            if let Some(word) = query.terms.iter().find(|word| word.term == Some(*term)) {
+                said.whole += idf;
+                for (need, sum) in said.needs.iter_mut().enumerate() {
+                    *sum += if word.is_in(need) { idf } else { 0.0 };
+                }
+            }
+        }
+        if all > 0.0 {
+            said.whole /= all;
+            said.needs.iter_mut().for_each(|sum| *sum /= all);
+        }
+        said
     }
+}
+
+/// How much of a tool's name a query says, 0 to 1: as a whole, and in each of its needs.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) whole: f32,
+    pub(super) needs: [f32; MOST_NEEDS],
 }
 
 /// A query in the words of the index.
@@ -249,4 +306,37 @@ pub(super) struct Query {
 fn idf(tools: u32, with: usize) -> f32 {
     let (tools, with) = (tools as f32, with as f32);
     (1.0 + (tools - with + 0.5) / (with + 0.5)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_nobody_has_are_forgotten() {
+        let mut index = Lexical::default();
+        let named = |name: &str| Profile { name: name.to_owned(), ..Profile::default() };
+        index.add(0, &named("one_two"));
+        for round in 0..100 {
+            index.add(1, &named(&format!("two_word{round}x")));
+            index.remove(1);
+        }
+        assert_eq!(index.by_stem.len(), 2);
+        assert!(index.terms.len() <= 4, "ids are used again: {}", index.terms.len());
+        index.remove(0);
+        assert_eq!((index.by_stem.len(), index.total, index.count), (0, 0, 0));
+    }
+
+    #[test]
+    fn coverage_is_at_most_all() {
+        let mut index = Lexical::default();
+        let text = "weather weather weather forecast";
+        index.add(0, &Profile { name: text.to_owned(), ..Profile::default() });
+        for query in ["weather forecast", "weather", "weather in Oslo", "the"] {
+            let query = index.query(&Parts::of(query));
+            let mut whole = [0.0];
+            index.score(&query, &mut whole, &mut []);
+            assert!(whole[0] <= query.whole, "{} of {}", whole[0], query.whole);
+        }
+    }
 }

@@ -140,9 +140,7 @@ impl Index {
             return Vec::new();
         }
         let mut scratch = self.pool().pop().unwrap_or_default();
-        let hits = self.rank(query, limit, &mut scratch, |slot| {
-            self.slots[slot as usize].as_ref().is_some_and(|slot| may_see(&slot.id))
-        });
+        let hits = self.rank(query, limit.min(self.len()), &mut scratch, may_see);
         self.pool().push(scratch);
         hits
     }

@@ -1,32 +1,42 @@
 //! How words and meaning become one order.
 //!
-//! 1. Every tool is scored with the whole query, half by coverage (BM25 as a share of what could be reached) and half by cosine. Mixing
-//!    absolute values beats fusing ranks: where a query shares few words with any tool, the words stay quiet.
-//! 2. Sentences of a query are needs of their own. The best tools of step 1, with each tool's best need in place of the whole, are scored
-//!    again need by need; a need whose best tool is weaker than that of another is lifted towards it, or one need would take every place.
+//! 1. A look at every tool: half coverage (BM25 as a share of what could be reached), half an estimate of the cosine; a query of several
+//!    needs lets a tool count with its best one. Some hundred tools stay.
+//! 2. Those are scored exactly, with the whole query and with each need. Mixing absolute values beats fusing ranks: where a query shares few
+//!    words with any tool, the words stay quiet. A need whose best tool is weaker than that of another is lifted towards it, or one need
+//!    would take every place.
 
 use super::dense::QueryVector;
+use super::lexical::{Query, Said};
 use super::{Hit, Index};
-use crate::text::{MOST_NEEDS, cut, needs};
+use crate::text::{Parts, cut};
 
 /// Share of the words in a score; meaning has the rest.
 const WORDS: f32 = 0.5;
+/// How much a tool gains whose whole name is said, as a share of its words.
+const NAME_SAID: f32 = 0.25;
 /// Share of the best need in the score of a query of several; the whole query has the rest.
 const NEED: f32 = 0.55;
 /// How far a weaker need is lifted towards the strongest one (an exponent), and the most it is lifted: a greeting is no need.
 const LIFT: f32 = 0.75;
 const MOST_LIFT: f32 = 1.6;
-/// Tools that are scored need by need. From 50 on nothing changes any more.
-const CANDIDATES: usize = 128;
+/// Tools that are scored exactly: enough for ten thousand, see the first look of `dense`.
+const CANDIDATES: usize = 192;
 /// Bytes of a query that are read.
 const QUERY_BYTES: usize = 4096;
 
 /// Memory of a query.
 #[derive(Default)]
 pub(super) struct Scratch {
+    /// By slot: the gain of words of the whole query.
     whole: Vec<f32>,
+    /// The same for each need, one stretch of slots after the other.
     needs: Vec<f32>,
+    /// By slot: the best coverage by one need.
+    best: Vec<f32>,
+    /// By slot: the estimate of the cosine.
     cosines: Vec<f32>,
+    /// What is left, with its score.
     order: Vec<(f32, u32)>,
 }
 
@@ -35,13 +45,20 @@ fn zeros(memory: &mut Vec<f32>, length: usize) {
     memory.resize(length, 0.0);
 }
 
-/// A sum as a share of what could be reached.
-fn share(sum: f32, best: f32) -> f32 {
-    if best > 0.0 { sum / best } else { 0.0 }
+/// What a sum has to be multiplied with to be a share of the best that could be reached.
+fn per(best: f32) -> f32 {
+    if best > 0.0 { best.recip() } else { 0.0 }
 }
 
 fn mix(words: f32, cosine: f32) -> f32 {
     WORDS * words + (1.0 - WORDS) * cosine
+}
+
+/// A query, understood.
+struct Asked {
+    words: Query,
+    whole: QueryVector,
+    needs: Vec<QueryVector>,
 }
 
 impl Index {
@@ -50,112 +67,133 @@ impl Index {
         query: &str,
         limit: usize,
         scratch: &mut Scratch,
-        may_see: impl Fn(u32) -> bool,
+        may_see: impl Fn(&str) -> bool,
     ) -> Vec<Hit> {
         let query = cut(query, QUERY_BYTES);
-        let mut parts = needs(query);
-        // One sentence that is the whole query has no second stage.
-        if parts.len() == 1 && parts.first().is_some_and(|part| *part == query.trim()) {
-            parts.clear();
-        }
-        debug_assert!(parts.len() <= MOST_NEEDS);
-        self.first_stage(query, &parts, scratch, &may_see);
+        let asked = self.understand(&Parts::of(query));
+        let may_see =
+            |slot: u32| self.slots[slot as usize].as_ref().is_some_and(|slot| may_see(&slot.id));
+        self.look(&asked, CANDIDATES.max(limit), scratch, may_see);
         let named = self.names.in_query(query);
-        let keep = CANDIDATES.max(limit);
-        self.keep_best(&mut scratch.order, keep);
         for slot in named.iter().copied().filter(|slot| may_see(*slot)) {
-            if !scratch.order.iter().any(|(_, s)| *s == slot) {
-                scratch.order.push((scratch.whole[slot as usize], slot));
+            if !scratch.order.iter().any(|(_, other)| *other == slot) {
+                scratch.order.push((0.0, slot));
             }
         }
-        if !parts.is_empty() {
-            self.second_stage(&parts, scratch);
-        }
+        self.score(&asked, scratch);
         let is_named = |slot| named.binary_search(&slot).is_ok();
-        scratch.order.sort_unstable_by(|a, b| {
+        let order = |a: &(f32, u32), b: &(f32, u32)| {
             is_named(b.1).cmp(&is_named(a.1)).then_with(|| self.order(*a, *b))
-        });
-        let best = scratch.order.iter().take(limit);
-        best.filter_map(|(score, slot)| {
-            let id = self.slots[*slot as usize].as_ref()?.id.clone();
-            Some(Hit { id, score: score.clamp(0.0, 1.0), named: is_named(*slot) })
-        })
-        .collect()
+        };
+        let best = &mut scratch.order;
+        if best.len() > limit {
+            best.select_nth_unstable_by(limit, order);
+            best.truncate(limit);
+        }
+        best.sort_unstable_by(order);
+        best.iter()
+            .filter_map(|(score, slot)| {
+                let id = self.slots[*slot as usize].as_ref()?.id.clone();
+                Some(Hit { id, score: score.clamp(0.0, 1.0), named: is_named(*slot) })
+            })
+            .collect()
     }
 
-    /// Scores every tool that may be seen. Leaves the whole query's score in `whole` and each need's coverage in `needs`.
-    fn first_stage(
+    fn understand(&self, parts: &Parts<'_>) -> Asked {
+        let mut whole = vec![0.0; self.model.dimensions()];
+        let mut needs = Vec::with_capacity(parts.needs);
+        for (part, need) in &parts.parts {
+            let sum = self.model.sum(part);
+            whole.iter_mut().zip(&sum).for_each(|(whole, x)| *whole += x);
+            if need.is_some() {
+                needs.push(QueryVector::of(sum));
+            }
+        }
+        Asked { words: self.lexical.query(parts), whole: QueryVector::of(whole), needs }
+    }
+
+    /// The first stage: leaves the best `keep` of the tools that may be seen in `order`, and the gain of words in `whole` and `needs`.
+    fn look(
         &self,
-        query: &str,
-        parts: &[&str],
+        asked: &Asked,
+        keep: usize,
         scratch: &mut Scratch,
         may_see: impl Fn(u32) -> bool,
     ) {
         let slots = self.slots.len();
-        let Scratch { whole, needs, cosines, order } = scratch;
+        let Scratch { whole, needs, best, cosines, order } = scratch;
         zeros(whole, slots);
-        zeros(needs, slots * parts.len());
+        zeros(needs, slots * asked.needs.len());
+        zeros(best, slots);
         zeros(cosines, slots);
-        let words = self.lexical.query(query, parts);
-        self.lexical.score(&words, whole, needs);
-        self.dense.score(&QueryVector::of(&self.model, query), cosines);
-        for (whole, cosine) in whole.iter_mut().zip(cosines.iter()) {
-            *whole = mix(share(*whole, words.whole), *cosine);
-        }
-        // The best coverage of any need, in the memory that held the cosines once they are spent.
         order.clear();
-        for (need, best) in words.needs.iter().enumerate() {
-            for coverage in &mut needs[need * slots..(need + 1) * slots] {
-                *coverage = share(*coverage, *best);
+        self.lexical.score(&asked.words, whole, needs);
+        self.dense.look(&asked.whole, cosines);
+        for (gains, most) in needs.chunks_exact(slots).zip(&asked.words.needs) {
+            let per = per(*most);
+            best.iter_mut().zip(gains).for_each(|(best, gain)| *best = best.max(gain * per));
+        }
+        let (per, share) =
+            (per(asked.words.whole), if asked.needs.is_empty() { 0.0 } else { NEED });
+        for ((best, gain), cosine) in best.iter_mut().zip(&*whole).zip(&*cosines) {
+            *best = mix(share * *best + (1.0 - share) * gain * per, *cosine);
+        }
+        // Every `keep` tools the worse half goes, and what is worse than the rest is not looked at again.
+        let mut least = f32::MIN;
+        for (slot, score) in (0u32..).zip(best.iter()) {
+            if *score >= least && may_see(slot) {
+                order.push((*score, slot));
+                if order.len() == 2 * keep {
+                    least = self.keep_best(order, keep);
+                }
             }
         }
-        for slot in 0..slots {
-            let whole = whole[slot];
-            let score = if parts.is_empty() {
-                whole
-            } else {
-                let covered = (0..parts.len()).map(|need| needs[need * slots + slot]);
-                let best = mix(covered.fold(0.0, f32::max), cosines[slot]);
-                NEED * best + (1.0 - NEED) * whole
-            };
-            order.push((score, slot as u32));
-        }
-        order.retain(|(_, slot)| self.slots[*slot as usize].is_some() && may_see(*slot));
+        self.keep_best(order, keep);
     }
 
-    /// Scores what is left need by need.
-    fn second_stage(&self, parts: &[&str], scratch: &mut Scratch) {
+    /// Leaves the best `keep` in any order, and returns the least of their scores.
+    fn keep_best(&self, order: &mut Vec<(f32, u32)>, keep: usize) -> f32 {
+        if order.len() <= keep {
+            return f32::MIN;
+        }
+        let (_, least, _) = order.select_nth_unstable_by(keep - 1, |a, b| self.order(*a, *b));
+        let least = least.0;
+        order.truncate(keep);
+        least
+    }
+
+    /// The second stage: exact scores of what is left.
+    fn score(&self, asked: &Asked, scratch: &mut Scratch) {
         let slots = self.slots.len();
-        let Scratch { whole, needs, order, cosines } = scratch;
-        let vectors: Vec<QueryVector> =
-            parts.iter().map(|part| QueryVector::of(&self.model, part)).collect();
-        let fits = |need: usize, slot: u32| {
-            let covered = needs[need * slots + slot as usize];
-            mix(covered, self.dense.cosine(&vectors[need], slot))
-        };
-        // One row of fits for each need, over the candidates.
-        cosines.clear();
-        for need in 0..parts.len() {
-            cosines.extend(order.iter().map(|(_, slot)| fits(need, *slot)));
+        let Scratch { whole, needs, best: fits, order, .. } = scratch;
+        let said: Vec<Said> =
+            order.iter().map(|(_, slot)| self.lexical.said(&asked.words, *slot)).collect();
+        let per_whole = per(asked.words.whole);
+        for ((score, slot), said) in order.iter_mut().zip(&said) {
+            let covered = whole[*slot as usize] * per_whole * (1.0 + NAME_SAID * said.whole);
+            *score = mix(covered, self.dense.cosine(&asked.whole, *slot));
         }
-        let best_of = |row: &[f32]| row.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let best: Vec<f32> = cosines.chunks_exact(order.len().max(1)).map(best_of).collect();
-        let strongest = best_of(&best);
-        let lifts: Vec<f32> =
-            best.iter().map(|best| (strongest / best).powf(LIFT).min(MOST_LIFT)).collect();
-        let count = order.len();
-        for (at, (score, slot)) in order.iter_mut().enumerate() {
-            let lifted = lifts.iter().enumerate().map(|(n, lift)| cosines[n * count + at] * lift);
-            let need = lifted.fold(f32::MIN, f32::max);
-            *score = NEED * need + (1.0 - NEED) * whole[*slot as usize];
+        if asked.needs.is_empty() {
+            return;
         }
-    }
-
-    /// Leaves the best `keep`, in any order.
-    fn keep_best(&self, order: &mut Vec<(f32, u32)>, keep: usize) {
-        if order.len() > keep {
-            order.select_nth_unstable_by(keep, |a, b| self.order(*a, *b));
-            order.truncate(keep);
+        // A row of fits for each need, over what is left; then each row lifted towards the strongest.
+        fits.clear();
+        for (need, vector) in asked.needs.iter().enumerate() {
+            let per = per(asked.words.needs[need]);
+            fits.extend(order.iter().zip(&said).map(|((_, slot), said)| {
+                let gain = needs[need * slots + *slot as usize];
+                let covered = gain * per * (1.0 + NAME_SAID * said.needs[need]);
+                mix(covered, self.dense.cosine(vector, *slot))
+            }));
+        }
+        let count = order.len().max(1);
+        let most = |row: &[f32]| row.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let strongest = most(fits);
+        let lifts = fits.chunks_exact(count).map(|row| (strongest / most(row)).powf(LIFT));
+        let lifts: Vec<f32> = lifts.map(|lift| lift.min(MOST_LIFT)).collect();
+        for (at, (score, _)) in order.iter_mut().enumerate() {
+            let lifted = lifts.iter().enumerate().map(|(n, lift)| fits[n * count + at] * lift);
+            *score = NEED * lifted.fold(f32::MIN, f32::max) + (1.0 - NEED) * *score;
         }
     }
 }

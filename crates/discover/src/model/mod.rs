@@ -100,7 +100,8 @@ impl Model {
                 table.dimensions()
             )));
         }
-        let vocabulary = Vocabulary::read(tokenizer, table.rows()).map_err(ModelError::Tokenizer)?;
+        let vocabulary =
+            Vocabulary::read(tokenizer, table.rows()).map_err(ModelError::Tokenizer)?;
         Ok(Self { vocabulary, table })
     }
 
@@ -113,12 +114,18 @@ impl Model {
     /// The unit vector of a text; all zeros when the model knows no piece of it.
     #[must_use]
     pub fn embed(&self, text: &str) -> Vec<f32> {
-        let mut vector = vec![0.0; self.dimensions()];
-        let mut folded = String::with_capacity(text.len().min(LONGEST_TEXT));
-        fold_into(crate::text::cut(text, LONGEST_TEXT), &mut folded);
-        self.vocabulary.each_token(&folded, |token| self.table.add_row(token, &mut vector));
+        let mut vector = self.sum(text);
         normalise(&mut vector);
         vector
+    }
+
+    /// The weighted sum of a text's tokens. The sum of a whole is the sum of its parts.
+    pub(crate) fn sum(&self, text: &str) -> Vec<f32> {
+        let mut sum = vec![0.0; self.dimensions()];
+        let mut folded = String::with_capacity(text.len().min(LONGEST_TEXT));
+        fold_into(crate::text::cut(text, LONGEST_TEXT), &mut folded);
+        self.vocabulary.each_token(&folded, |token| self.table.add_row(token, &mut sum));
+        sum
     }
 }
 
@@ -145,4 +152,3 @@ fn read(folder: &Path, file: &'static str) -> Result<Vec<u8>, ModelError> {
     }
     Ok(bytes)
 }
-

@@ -162,9 +162,14 @@ mod tests {
 
     #[test]
     fn halves_are_read() {
-        for (bits, value) in
-            [(0x0000, 0.0), (0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0)]
-        {
+        for (bits, value) in [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x0001, 5.960_464_5e-8),
+            (0x7bff, 65504.0),
+        ] {
             assert_eq!(half(bits), value, "{bits:x}");
         }
         assert!(half(0x7e00).is_nan() && half(0x7c00).is_infinite());

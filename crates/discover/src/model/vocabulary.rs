@@ -2,9 +2,11 @@
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
+use std::fmt;
 
 use foldhash::fast::RandomState;
-use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
 
 /// What is read of `tokenizer.json`.
@@ -23,7 +25,32 @@ struct Pieces {
     continuing_subword_prefix: String,
     #[serde(default = "hundred")]
     max_input_chars_per_word: usize,
-    vocab: HashMap<String, u32, RandomState>,
+    vocab: Entries,
+}
+
+/// The vocabulary as a list: a map that is taken apart at once would cost as much as everything else here.
+struct Entries(Vec<(Box<str>, u32)>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a vocabulary")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut entries = Vec::with_capacity(32_768);
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        from.deserialize_map(List)
+    }
 }
 
 /// The prefix of pieces inside a word, in every model of BERT's family.
@@ -54,7 +81,8 @@ impl Vocabulary {
         if model.kind != "WordPiece" {
             return Err(format!("its model is {}; only WordPiece can be read", model.kind));
         }
-        let count = model.vocab.len();
+        let vocab = model.vocab.0;
+        let count = vocab.len();
         let mut made = Self {
             starts: HashMap::with_capacity_and_hasher(count, RandomState::default()),
             insides: HashMap::with_capacity_and_hasher(count / 4, RandomState::default()),
@@ -62,17 +90,17 @@ impl Vocabulary {
             longest_piece: 0,
         };
         let prefix = model.continuing_subword_prefix;
-        for (piece, token) in model.vocab {
+        for (piece, token) in vocab {
             if token as usize >= rows {
                 return Err(format!("token {token} has no row in the table"));
             }
-            if Some(&piece) == model.unk_token.as_ref() {
+            if model.unk_token.as_deref() == Some(&piece) {
                 continue;
             }
             made.longest_piece = made.longest_piece.max(piece.len());
             match piece.strip_prefix(prefix.as_str()).filter(|inside| !inside.is_empty()) {
                 Some(inside) => made.insides.insert(inside.into(), token),
-                None => made.starts.insert(piece.into(), token),
+                None => made.starts.insert(piece, token),
             };
         }
         Ok(made)
@@ -118,7 +146,11 @@ impl Vocabulary {
     }
 
     /// The longest piece that `text` starts with.
-    fn longest(&self, text: &str, table: &HashMap<Box<str>, u32, RandomState>) -> Option<(usize, u32)> {
+    fn longest(
+        &self,
+        text: &str,
+        table: &HashMap<Box<str>, u32, RandomState>,
+    ) -> Option<(usize, u32)> {
         let longest = text.len().min(self.longest_piece);
         (1..=longest)
             .rev()

@@ -36,7 +36,12 @@ fn is_dropped(c: char) -> bool {
     c == '\u{fffd}'
         || matches!(
             c.general_category(),
-            G::NonspacingMark | G::Control | G::Format | G::PrivateUse | G::Surrogate | G::Unassigned
+            G::NonspacingMark
+                | G::Control
+                | G::Format
+                | G::PrivateUse
+                | G::Surrogate
+                | G::Unassigned
         )
 }
 

@@ -1,13 +1,15 @@
 //! What is done to words before anything is counted: cut, split, folded, stemmed.
 
+mod compound;
 mod fold;
 mod needs;
 mod split;
 mod stem;
 mod words;
 
+pub(crate) use compound::{is_compound, runs};
 pub(crate) use fold::{fold_into, is_ideograph};
-pub(crate) use needs::{MOST as MOST_NEEDS, needs};
+pub(crate) use needs::{MOST as MOST_NEEDS, Parts};
 pub(crate) use split::{split, split_into};
 pub(crate) use stem::Stems;
 pub(crate) use words::{is_empty_word, words};

@@ -8,68 +8,90 @@ pub(crate) const MOST: usize = 8;
 /// Words from which a sentence can be a need of its own; shorter ones are "Hello!", "Thanks." and abbreviations.
 const LEAST_WORDS: usize = 3;
 
-/// The sentences of a query that can stand alone, at most [`MOST`]; the whole query when there are none.
-pub(crate) fn needs(query: &str) -> Vec<&str> {
-    let mut needs: Vec<&str> =
-        sentences(query).filter(|s| has_words(s, LEAST_WORDS)).take(MOST).collect();
-    if needs.is_empty() {
-        needs.push(query);
-    }
-    needs
+/// A query in its parts, which together are the whole of it.
+pub(crate) struct Parts<'a> {
+    /// Each part in order, with the number of the need that it is.
+    pub(crate) parts: Vec<(&'a str, Option<usize>)>,
+    /// Needs among them; 0 = the query is one need as a whole.
+    pub(crate) needs: usize,
 }
 
-/// Cuts behind `.`, `!`, `?` or `;` with a blank after it, at line ends, and behind the full stops of Chinese and Japanese.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+impl<'a> Parts<'a> {
+    /// Cuts a query into sentences; those that can stand alone are needs.
+    pub(crate) fn of(query: &'a str) -> Self {
+        let (mut rest, mut parts, mut needs) = (query, Vec::new(), 0);
+        while !rest.is_empty() && needs < MOST {
+            let (sentence, tail) = rest.split_at(end_of_sentence(rest));
+            let need = has_words(sentence, LEAST_WORDS).then_some(needs);
+            needs += usize::from(need.is_some());
+            parts.push((sentence, need));
+            rest = tail;
         }
-        let mut chars = rest.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let blank_next = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
-            if matches!(c, '\n' | '。' | '！' | '？' | '；')
-                || (matches!(c, '.' | '!' | '?' | ';') && blank_next)
-            {
-                let (sentence, tail) = rest.split_at(at + c.len_utf8());
-                rest = tail;
-                return Some(sentence.trim());
-            }
+        if !rest.is_empty() {
+            parts.push((rest, None));
         }
-        Some(std::mem::take(&mut rest).trim())
-    })
+        if needs == 0 || parts.len() == 1 {
+            return Self { parts: vec![(query, None)], needs: 0 };
+        }
+        Self { parts, needs }
+    }
+}
+
+/// Where the first sentence ends: behind `.`, `!`, `?` or `;` with a blank after it, at a line end, or behind a full stop of Chinese or
+/// Japanese.
+fn end_of_sentence(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let blank_next = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
+        if matches!(c, '\n' | '。' | '！' | '？' | '；')
+            || (matches!(c, '.' | '!' | '?' | ';') && blank_next)
+        {
+            return at + c.len_utf8();
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The needs that are expected, or none where the query is one as a whole.
     fn check(query: &str, expected: &[&str]) {
-        assert_eq!(needs(query), expected, "{query}");
+        let parts = Parts::of(query);
+        let needs: Vec<&str> =
+            parts.parts.iter().filter(|(_, need)| need.is_some()).map(|(p, _)| p.trim()).collect();
+        assert_eq!(needs, expected, "{query}");
+        assert_eq!(needs.len(), parts.needs, "{query}");
+        let whole: String = parts.parts.iter().map(|(part, _)| *part).collect();
+        assert_eq!(whole, query, "nothing is lost");
     }
 
     #[test]
     fn sentences_are_needs() {
-        check("what is the weather", &["what is the weather"]);
         check(
             "Book a table. Also, is it raining in Oslo? Thanks!",
             &["Book a table.", "Also, is it raining in Oslo?"],
         );
-        check("convert 3.5 km to miles", &["convert 3.5 km to miles"]);
-        check("read file.txt now\nwrite it back please", &["read file.txt now", "write it back please"]);
+        check(
+            "read file.txt now\nwrite it back please",
+            &["read file.txt now", "write it back please"],
+        );
         check("明天天气怎么样？帮我订一张票。", &["明天天气怎么样？", "帮我订一张票。"]);
+        check("Hello! What is the weather?", &["What is the weather?"]);
     }
 
     #[test]
-    fn there_is_always_a_need() {
-        check("", &[""]);
-        check("Hi. Go!", &["Hi. Go!"]);
-        check("...", &["..."]);
+    fn one_sentence_is_one_whole() {
+        for query in ["what is the weather", "convert 3.5 km to miles", "", "Hi. Go!", "...", " "] {
+            check(query, &[]);
+        }
     }
 
     #[test]
     fn a_long_list_of_sentences_is_bounded() {
         let many = "One more small need. ".repeat(10_000);
-        assert_eq!(needs(&many).len(), MOST);
+        let parts = Parts::of(&many);
+        assert_eq!((parts.needs, parts.parts.len()), (MOST, MOST + 1));
     }
 }

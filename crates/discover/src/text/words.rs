@@ -11,11 +11,11 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
 /// Words that say nothing of what is needed: articles, pronouns, auxiliaries, prepositions. They are in every sentence a person writes and in few
 /// tool descriptions, so that by their rarity alone they would outweigh the words that count.
 const EMPTY: &[&str] = &[
-    "a", "am", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do",
-    "does", "for", "from", "had", "has", "have", "he", "here", "how", "i", "if", "in", "is", "it",
-    "its", "me", "my", "not", "of", "on", "or", "our", "please", "should", "so", "that", "the",
-    "then", "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when",
-    "where", "which", "who", "whom", "why", "will", "with", "would", "you", "your",
+    "a", "am", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
+    "do", "does", "for", "from", "had", "has", "have", "he", "here", "how", "i", "if", "in", "is",
+    "it", "its", "me", "my", "not", "of", "on", "or", "our", "please", "should", "so", "that",
+    "the", "then", "there", "these", "they", "this", "those", "to", "was", "we", "were", "what",
+    "when", "where", "which", "who", "whom", "why", "will", "with", "would", "you", "your",
 ];
 
 /// Whether a folded word counts for nothing in a query.
@@ -31,7 +31,12 @@ pub(crate) fn has_words(text: &str, least: usize) -> bool {
         ideographs => ideographs,
     });
     // Lazily: a query may be long, and three words are soon found.
-    counted.scan(0, |sum, n| { *sum += n; Some(*sum) }).any(|sum| sum >= least)
+    counted
+        .scan(0, |sum, n| {
+            *sum += n;
+            Some(*sum)
+        })
+        .any(|sum| sum >= least)
 }
 
 #[cfg(test)]

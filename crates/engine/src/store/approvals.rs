@@ -86,4 +86,17 @@ impl ApprovalStore for MemoryApprovals {
         let found = of_owner.take(limit).cloned().collect();
         Box::pin(ready(Ok(found)))
     }
+
+    fn questions_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: ApprovalId,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+        let rows = self.lock();
+        let older = rows.range(..before).rev().map(|(_, question)| question);
+        let of_owner = older.filter(|(waiting, _)| waiting.request.context.owner == owner);
+        let found = of_owner.take(limit).cloned().collect();
+        Box::pin(ready(Ok(found)))
+    }
 }

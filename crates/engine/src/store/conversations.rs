@@ -5,7 +5,8 @@ use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
-    BoxFuture, Checkpoints, Conversation, ConversationId, ConversationStore, FactStore, RunId,
+    BoxFuture, Checkpoints, Conversation, ConversationId, ConversationStore, FactStore, OpenRun,
+    RunId,
     RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
 };
 
@@ -161,6 +162,20 @@ impl ConversationStore for MemoryRuns {
         Box::pin(ready(Ok(found)))
     }
 
+    fn conversations_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: (i64, ConversationId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>> {
+        Box::pin(async move {
+            let mut found = self.conversations(owner, usize::MAX).await?;
+            found.retain(|c| (c.updated_at, c.id) < before);
+            found.truncate(limit);
+            Ok(found)
+        })
+    }
+
     fn put_messages(
         &self,
         conversation: ConversationId,
@@ -179,6 +194,19 @@ impl ConversationStore for MemoryRuns {
             messages.iter().filter(|message| message.seq >= since).cloned().collect()
         });
         Box::pin(ready(Ok(found)))
+    }
+
+    fn messages_page(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        Box::pin(async move {
+            let mut found = self.messages(conversation, since).await?;
+            found.truncate(limit);
+            Ok(found)
+        })
     }
 }
 
@@ -210,6 +238,28 @@ impl RunStore for MemoryRuns {
         found.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.id)));
         let found = found.into_iter().take(limit).cloned().collect();
         Box::pin(ready(Ok(found)))
+    }
+
+    fn runs_before<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        before: (i64, RunId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
+        Box::pin(async move {
+            let mut found = self.runs(owner, status, usize::MAX).await?;
+            found.retain(|run| (run.created_at, run.id) < before);
+            found.truncate(limit);
+            Ok(found)
+        })
+    }
+
+    fn open_runs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<OpenRun>, StoreError>> {
+        let rows = self.lock();
+        let open = rows.runs.values().filter(|run| run.status != RunStatus::Ended);
+        let row = |run: &StoredRun| OpenRun { id: run.id, status: run.status, epoch: run.epoch };
+        Box::pin(ready(Ok(open.take(limit).map(row).collect())))
     }
 }
 

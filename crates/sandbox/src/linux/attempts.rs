@@ -64,7 +64,8 @@ pub(super) fn report(outside: &Outside, scratch: &Path) {
     let held = ATTEMPTS.iter().filter(|(_, _, attempt)| attempt(outside, scratch).is_err());
     let held: Vec<&str> = held.map(|(name, ..)| *name).collect();
     let text = serde_json::to_vec(&held).unwrap_or_default();
-    let _ = io::stdout().write_all(&text);
+    // This process ends without the care of a library, so nothing may wait in a buffer.
+    let _ = io::stdout().write_all(&text).and_then(|()| io::stdout().flush());
 }
 
 /// A call that has to be refused itself, not only its arguments.

@@ -1,7 +1,7 @@
 //! The last steps before a program: what it keeps open, what it may use, what it may do. Then it is what it is.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::io;
+use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::attempts;
 use super::control::{Blame, Fault};
 use super::filter::{self, Kind};
-use super::plan::{Act, Amounts, Net, Plan};
+use super::plan::{Act, Amounts, FILTERS, Net, Plan};
+use super::questions;
 use super::rules;
 use super::sys;
 use crate::Level;
@@ -34,14 +35,21 @@ pub(super) fn become_program(
     level: Level,
     scratch: &Path,
     streams: Streams,
+    keeper: Option<&OwnedFd>,
 ) -> Fault {
-    match prepare(plan, level, scratch, streams) {
+    match prepare(plan, level, scratch, streams, keeper) {
         Err(fault) => fault,
         Ok(()) => act(plan, scratch),
     }
 }
 
-fn prepare(plan: &Plan, level: Level, scratch: &Path, streams: Streams) -> Result<(), Fault> {
+fn prepare(
+    plan: &Plan,
+    level: Level,
+    scratch: &Path,
+    streams: Streams,
+    keeper: Option<&OwnedFd>,
+) -> Result<(), Fault> {
     sys::reset_signals();
     // No terminal that it could type into.
     let _ = setsid();
@@ -58,7 +66,9 @@ fn prepare(plan: &Plan, level: Level, scratch: &Path, streams: Streams) -> Resul
         Level::Namespace => rules::within_root(&plan.views)?,
         _ => rules::on_host(&plan.views, scratch)?,
     }
-    filter::apply(kind(plan, level))
+    filter::apply(kind(plan, level))?;
+    let Some(keeper) = keeper else { return Ok(()) };
+    questions::ask_first(keeper).map_err(Fault::host("asking first"))
 }
 
 /// The filter of a plan.
@@ -130,12 +140,30 @@ pub(super) fn drop_rights(kept: CapabilitySet) -> io::Result<()> {
 
 fn act(plan: &Plan, scratch: &Path) -> Fault {
     match &plan.act {
-        Act::Run { program, args, env, .. } => run(program, args, env, scratch),
+        Act::Run { program, args, env, filters, .. } => {
+            if let Some(Err(error)) = filters.map(pass_filters) {
+                return Fault::host("passing the filters on")(error);
+            }
+            run(program, args, env, scratch)
+        }
         Act::Try(outside) => {
             attempts::report(outside, scratch);
             sys::leave(0)
         }
     }
+}
+
+/// Puts filters where the program looks for them.
+fn pass_filters(kind: Kind) -> io::Result<()> {
+    for (number, bytes) in (FILTERS..).zip(filter::files(kind)?) {
+        let file = rustix::fs::memfd_create("filter", rustix::fs::MemfdFlags::CLOEXEC)?;
+        let file = rustix::io::fcntl_dupfd_cloexec(file, OURS)?;
+        let mut file = std::fs::File::from(file);
+        file.write_all(&bytes)?;
+        file.rewind()?;
+        sys::pass_on(file.as_fd(), number)?;
+    }
+    Ok(())
 }
 
 fn run(

@@ -8,11 +8,13 @@ use seccompiler::{
     SeccompFilter, SeccompRule, apply_filter, sock_filter,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::control::Fault;
 use super::plan::Net;
 
 /// What the filter depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kind {
     /// Whether the process has namespaces of its own.
     pub(super) is_apart: bool,
@@ -26,7 +28,11 @@ pub(super) struct Kind {
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Numbers that libc does not name yet.
+const FCHMODAT2: libc::c_long = 452;
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
 const OPEN_TREE_ATTR: libc::c_long = 467;
+const FILE_SETATTR: libc::c_long = 469;
 
 /// Refused with "not permitted", whatever the arguments.
 const REFUSED: &[libc::c_long] = &[
@@ -121,6 +127,15 @@ pub(super) fn apply(kind: Kind) -> Result<(), Fault> {
     all().map_err(Fault::host("seccomp"))
 }
 
+/// The filters of a kind as bytes, as programs take them from a file.
+pub(super) fn files(kind: Kind) -> io::Result<Vec<Vec<u8>>> {
+    let bytes = |step: &sock_filter| {
+        let [code, k] = [step.code.to_ne_bytes().to_vec(), step.k.to_ne_bytes().to_vec()];
+        [code, vec![step.jt, step.jf], k].concat()
+    };
+    Ok(programs(kind)?.iter().map(|program| program.iter().flat_map(bytes).collect()).collect())
+}
+
 /// The filters of a kind, as the kernel takes them.
 pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
     let mut programs = Vec::new();
@@ -135,6 +150,10 @@ pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
         let mut rules = Rules::new();
         always(&mut rules, libc::SYS_fallocate);
         programs.push(compile(rules, libc::EOPNOTSUPP)?);
+    }
+    if !kind.is_apart {
+        let changes = CHANGES.iter().map(|call| (i64::from(*call), Vec::new()));
+        programs.push(compile(changes.collect(), libc::EOPNOTSUPP)?);
     }
     programs.push(compile(refused(kind)?, libc::EPERM)?);
     #[cfg(target_arch = "x86_64")]
@@ -158,6 +177,9 @@ fn refused(kind: Kind) -> io::Result<Rules> {
     if !kind.is_apart {
         // Limits of other processes of the same user.
         when(&mut rules, libc::SYS_prlimit64, [test(0, Len::Dword, Op::Ne, 0)?])?;
+        for command in FLAGGING {
+            when(&mut rules, libc::SYS_ioctl, [test(1, Len::Dword, Op::Eq, command)?])?;
+        }
     }
     Ok(rules)
 }
@@ -171,7 +193,6 @@ fn personality(rules: &mut Rules) -> io::Result<()> {
 
 /// No set-id bits, by whatever call, and no devices.
 fn modes(rules: &mut Rules) -> io::Result<()> {
-    const FCHMODAT2: libc::c_long = 452;
     const CREATE: u64 = libc::O_CREAT as u64;
     const UNNAMED: u64 = 0o20_000_000;
     for bit in SET_ID {
@@ -276,17 +297,78 @@ fn compile(rules: Rules, errno: i32) -> io::Result<BpfProgram> {
     filter.and_then(BpfProgram::try_from).map_err(io::Error::other)
 }
 
+/// Steps of a filter, as the kernel takes them (`linux/bpf_common.h`, `linux/seccomp.h`).
+const LOAD: u16 = 0x20;
+const IS: u16 = 0x15;
+const RETURN: u16 = 0x06;
+const ALLOW: u32 = 0x7FFF_0000;
+
+fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+/// What is asked about at the reduced level: every new process and thread, and changes of files that Landlock does not judge.
+const QUESTIONS: &[libc::c_long] = &[
+    libc::SYS_clone,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+];
+
+/// Other changes that Landlock does not judge: attributes beside a file, older calls for its times.
+const CHANGES: &[libc::c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+/// Commands that set flags of a file (`FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`).
+const FLAGGING: [u64; 2] = [0x4008_6602, 0x401C_5820];
+
+/// A filter that asks. Other machines' calls are stopped by the filters above.
+pub(super) fn questions() -> BpfProgram {
+    const ASK: u32 = 0x7FC0_0000;
+    let mut program = vec![step(LOAD, 0, 0, 0)];
+    for call in QUESTIONS {
+        program.push(step(IS, 0, 1, u32::try_from(*call).unwrap_or(u32::MAX)));
+        program.push(step(RETURN, 0, 0, ASK));
+    }
+    program.push(step(RETURN, 0, 0, ALLOW));
+    program
+}
+
 /// The second table of calls of x86-64 (x32) has the same architecture and other numbers, so the filters above would not see it.
 #[cfg(target_arch = "x86_64")]
 fn no_second_table() -> BpfProgram {
-    const LOAD: u16 = 0x20;
     const AT_LEAST: u16 = 0x35;
-    const RETURN: u16 = 0x06;
     const X32: u32 = 0x4000_0000;
-    const ALLOW: u32 = 0x7FFF_0000;
     const ERRNO: u32 = 0x0005_0000;
     let unknown = ERRNO | libc::ENOSYS.unsigned_abs();
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     vec![
         step(LOAD, 0, 0, 0),
         step(AT_LEAST, 0, 1, X32),

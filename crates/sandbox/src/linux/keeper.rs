@@ -16,6 +16,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 use super::command::{self, Streams};
 use super::control::{self, Event, Fault, Order};
 use super::plan::{Net, PROXY_PORT, Plan};
+use super::questions::Questions;
 use super::root::{self, SCRATCH};
 use super::sys::{self, Fork};
 use super::tree::{self, Tree};
@@ -59,14 +60,22 @@ impl User {
 }
 
 /// Keeps a sandbox to its end, and ends with it.
-pub(super) fn keep(plan: &Plan, level: Level, user: User, control: OwnedFd, streams: Streams) -> ! {
-    let code = match begin(plan, level, user, &control, streams) {
+pub(super) fn keep(
+    plan: &Plan,
+    level: Level,
+    user: User,
+    control: &OwnedFd,
+    streams: Streams,
+) -> ! {
+    // The helper ignores the end of its children, and tests may hold signals back.
+    sys::reset_signals();
+    let code = match begin(plan, level, user, control, streams) {
         Ok(keeper) => {
             keeper.stay();
             0
         }
         Err(fault) => {
-            let _ = control::send(&control, &Event::Failed(fault), &[]);
+            let _ = control::send(control, &Event::Failed(fault), &[]);
             1
         }
     };
@@ -81,6 +90,7 @@ struct Keeper<'a> {
     main: Pid,
     ended: OwnedFd,
     watch: Watch,
+    questions: Option<Questions>,
     scratch: Option<Scratch>,
 }
 
@@ -111,14 +121,18 @@ fn begin<'a>(
         views.push(super::plan::View { path: scratch.0.clone().into(), how: super::plan::How::Write });
     }
     let watch = Watch::new(tree, plan.amounts, &views, own);
-    let (main, ended) = start(plan, level, temporary, streams)?;
-    if level == Level::Namespace {
-        // To look at all processes inside, and to signal them. Nothing outside counts these rights.
+    let asked = (level == Level::Reduced).then(control::pair).transpose();
+    let asked = asked.map_err(Fault::host("asking first"))?;
+    let (main, ended) = start(plan, level, temporary, streams, asked.as_ref().map(|(_, theirs)| theirs))?;
+    let most = plan.amounts.processes;
+    let questions = asked.and_then(|(ours, _)| Questions::take(&ours, tree, most, views));
+    if level > Level::None {
+        // To look at all processes of the sandbox, and to signal them.
         let kept = CapabilitySet::SYS_PTRACE | CapabilitySet::KILL;
         command::drop_rights(kept).map_err(Fault::host("giving up rights"))?;
     }
     control::send(control, &Event::Started, &[]).map_err(Fault::host("saying so"))?;
-    Ok(Keeper { control, tree, main, ended, watch, scratch })
+    Ok(Keeper { control, tree, main, ended, watch, questions, scratch })
 }
 
 /// Namespaces of its own, and in them a root of its own.
@@ -164,6 +178,7 @@ fn start(
     level: Level,
     scratch: &Path,
     streams: Streams,
+    questions: Option<&OwnedFd>,
 ) -> Result<(Pid, OwnedFd), Fault> {
     let fail = |error: io::Error| Fault::host("a process for the program")(error);
     let (hear, tell) = io::pipe().map_err(fail)?;
@@ -178,7 +193,7 @@ fn start(
             if level != Level::Namespace {
                 let _ = command::die_with_parent();
             }
-            let fault = command::become_program(plan, level, scratch, streams);
+            let fault = command::become_program(plan, level, scratch, streams, questions);
             let text = serde_json::to_vec(&fault).unwrap_or_default();
             let _ = std::fs::File::from(tell).write_all(&text);
             sys::leave(127)
@@ -199,7 +214,7 @@ fn start(
 }
 
 impl Keeper<'_> {
-    fn stay(self) {
+    fn stay(mut self) {
         let mut status = None;
         let stopped = self.until_ended(&mut status);
         self.end_all(&mut status);
@@ -212,7 +227,7 @@ impl Keeper<'_> {
     }
 
     /// Waits for the end of the program, and brings it about when it has to be. Says why it was stopped.
-    fn until_ended(&self, status: &mut Option<Status>) -> Option<Stop> {
+    fn until_ended(&mut self, status: &mut Option<Status>) -> Option<Stop> {
         let mut stopped = None;
         let mut deadline = self.watch.deadline();
         let mut looked = Instant::now();
@@ -253,19 +268,27 @@ impl Keeper<'_> {
     }
 
     /// Waits for a message and for the end of the program.
-    fn wait(&self, time: Duration) -> (bool, bool) {
-        let mut both = [
+    fn wait(&mut self, time: Duration) -> (bool, bool) {
+        // Where nobody asks, one is looked at twice.
+        let questions = self.questions.as_ref().map_or(&self.ended, Questions::listener);
+        let mut all = [
             PollFd::new(self.control, PollFlags::IN),
             PollFd::new(&self.ended, PollFlags::IN),
+            PollFd::new(questions, PollFlags::IN),
         ];
         let time = Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(time.subsec_nanos()),
         };
         // An interruption is as good as the end of the time.
-        let _ = poll(&mut both, Some(&time));
-        let [told, ended] = both;
-        (!told.revents().is_empty(), !ended.revents().is_empty())
+        let _ = poll(&mut all, Some(&time));
+        let [told, ended, asked] = all;
+        let (told, ended) = (!told.revents().is_empty(), !ended.revents().is_empty());
+        let asked = asked.revents().contains(PollFlags::IN);
+        if let Some(questions) = self.questions.as_mut().filter(|_| asked) {
+            questions.answer();
+        }
+        (told, ended)
     }
 
     /// What is to be done; `None` = nobody is left who could say.

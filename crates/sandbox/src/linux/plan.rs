@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::filter::Kind;
 use crate::SandboxError;
 use crate::job::Job;
 use crate::policy::{Network, Policy, Resources};
@@ -21,6 +22,9 @@ use crate::process::DEFAULT_PATH;
 const SYSTEM: [&str; 10] = [
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
 ];
+
+/// The number of the first filter that is passed on as a file.
+pub(super) const FILTERS: i32 = 4;
 
 /// The port of the proxy inside a network namespace: nothing else is there that could want it.
 pub(super) const PROXY_PORT: u16 = 3128;
@@ -79,7 +83,14 @@ pub(super) struct Amounts {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Act {
     /// This program is run.
-    Run { program: OsString, args: Vec<OsString>, env: Vec<(OsString, OsString)>, bridge: bool },
+    Run {
+        program: OsString,
+        args: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        bridge: bool,
+        /// Filters that it gets as files, from descriptor [`FILTERS`] on, to have the kernel apply them to others.
+        filters: Option<Kind>,
+    },
     /// What is tried is written to standard output.
     Try(crate::linux::attempts::Outside),
 }
@@ -98,6 +109,7 @@ impl Plan {
             args: job.args.clone(),
             env: variables(job),
             bridge: job.bridge,
+            filters: None,
         };
         Self::to_do(act, &job.policy, job.folder.as_deref())
     }
@@ -122,11 +134,18 @@ impl Plan {
         for (paths, how) in [(&policy.readable, How::Read), (&policy.writable, How::Write)] {
             for path in paths {
                 let real = path.canonicalize().map_err(unusable(path))?;
+                if real.starts_with("/proc") {
+                    return Err(unusable(path)(io::Error::other("it shows other processes")));
+                }
                 let named = std::path::absolute(path).map_err(unusable(path))?;
                 if named != real {
                     links.push((named.into(), real.clone().into()));
                 }
-                views.insert(real, how);
+                if real == Path::new("/") {
+                    everything(how, &mut views, &mut links).map_err(unusable(path))?;
+                } else {
+                    views.insert(real, how);
+                }
             }
         }
         let first = policy.writable.iter().chain(&policy.readable).find(|path| path.is_dir());
@@ -175,6 +194,26 @@ impl Amounts {
     pub(super) fn file(&self) -> Option<u64> {
         self.file_size.into_iter().chain(self.disk).min()
     }
+}
+
+/// What lies in `/`, one by one: its `/proc` and `/dev` are the sandbox's own.
+fn everything(
+    how: How,
+    views: &mut BTreeMap<PathBuf, How>,
+    links: &mut Vec<(OsString, OsString)>,
+) -> io::Result<()> {
+    for entry in fs::read_dir("/")? {
+        let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        if kind.is_symlink() {
+            let link = (path.clone().into_os_string(), fs::read_link(&path)?.into_os_string());
+            if !links.contains(&link) {
+                links.push(link);
+            }
+        } else if (kind.is_dir() || kind.is_file()) && !["/proc", "/dev"].map(Path::new).contains(&&*path) {
+            views.entry(path).or_insert(how);
+        }
+    }
+    Ok(())
 }
 
 /// The variables of a job, without those that depend on where temporary files are.

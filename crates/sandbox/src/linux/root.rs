@@ -96,7 +96,7 @@ fn find(view: &View) -> Result<Found<'_>, Fault> {
 }
 
 /// Opens a path that was looked up before: a link in it means that somebody changed it since.
-pub(super) fn open_really(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_really(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }

@@ -54,7 +54,6 @@ pub(super) fn fork(flags: i32) -> io::Result<Fork> {
 
 /// The same by the older call.
 #[expect(unsafe_code, reason = "nothing safe makes a process in new namespaces")]
-#[expect(deprecated, reason = "an owned descriptor stays open and the same")]
 fn clone(flags: i32) -> io::Result<Fork> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: as in `fork`; no stack is given, so the child goes on with its copy of ours. The arguments after the flags are null, in
@@ -284,4 +283,142 @@ pub(super) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
 pub(super) fn close(fd: BorrowedFd<'_>) {
     // SAFETY: this process never returns to the code that owns the value, so the number is not closed a second time.
     unsafe { libc::close(fd.as_raw_fd()) };
+}
+
+/// What the kernel asks on behalf of a filter, `struct seccomp_notif`.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct Question {
+    pub(super) id: u64,
+    /// Who asks.
+    pub(super) pid: u32,
+    flags: u32,
+    /// The number of the call, and its arguments.
+    pub(super) call: i32,
+    machine: u32,
+    at: u64,
+    pub(super) arguments: [u64; 6],
+}
+
+/// What becomes of a call that was asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// The kernel does it.
+    GoOn,
+    /// It was done.
+    Done,
+    /// It fails with this number.
+    Fail(i32),
+}
+
+/// `struct seccomp_notif_resp`.
+#[repr(C)]
+struct Answer {
+    id: u64,
+    value: i64,
+    error: i32,
+    flags: u32,
+}
+
+/// `SECCOMP_IOCTL_NOTIF_RECV`, `_SEND` and `_ID_VALID`: direction, size, `!`, number.
+const RECEIVE: libc::c_ulong = 0xC050_2100;
+const SEND: libc::c_ulong = 0xC018_2101;
+const IS_VALID: libc::c_ulong = 0x4008_2102;
+
+/// Applies a filter that asks; the descriptor is where it does.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "the library that applies filters has no way to ask")]
+pub(super) fn listen_to_filter(program: &[seccompiler::sock_filter]) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Program {
+        length: libc::c_ushort,
+        steps: *const seccompiler::sock_filter,
+    }
+    let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
+    let program = Program { length, steps: program.as_ptr() };
+    // SAFETY: the program and its steps outlive the call, which copies them.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const program,
+        )
+    };
+    match RawFd::try_from(fd) {
+        // SAFETY: the kernel just made this descriptor for us, and nobody else knows it.
+        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Takes the next question of a filter.
+///
+/// # Errors
+/// What the system says, also when whoever was asked about is gone.
+#[expect(unsafe_code, reason = "nothing safe wraps these commands")]
+pub(super) fn filter_asks(listener: BorrowedFd<'_>) -> io::Result<Question> {
+    let mut question = Question::default();
+    // SAFETY: the structure is as large as the command says, zeroed as it wants it, and outlives the call, which fills it.
+    let result = unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE, &raw mut question) };
+    if result == 0 { Ok(question) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether whoever asked is still there and waits.
+///
+/// # Errors
+/// It is not.
+#[expect(unsafe_code, reason = "nothing safe wraps these commands")]
+pub(super) fn still_asks(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
+    // SAFETY: the number is as large as the command says and outlives the call, which reads it.
+    let result = unsafe { libc::ioctl(listener.as_raw_fd(), IS_VALID, &raw const id) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// What the system says, also when whoever was asked about is gone.
+#[expect(unsafe_code, reason = "nothing safe wraps these commands")]
+pub(super) fn answer_filter(listener: BorrowedFd<'_>, id: u64, reply: Reply) -> io::Result<()> {
+    const GO_ON: u32 = 1;
+    let (error, flags) = match reply {
+        Reply::GoOn => (0, GO_ON),
+        Reply::Done => (0, 0),
+        Reply::Fail(error) => (-error, 0),
+    };
+    let answer = Answer { id, value: 0, error, flags };
+    // SAFETY: the structure is as large as the command says and outlives the call, which reads it.
+    let result = unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads memory of another process, up to so many bytes, and to the end of what it has there.
+///
+/// # Errors
+/// What the system says.
+#[expect(unsafe_code, reason = "nothing safe wraps the call")]
+pub(super) fn read_memory(pid: u32, address: u64, most: usize) -> io::Result<Vec<u8>> {
+    const PAGE: u64 = 4096;
+    let mut bytes = vec![0; most];
+    let mut read = 0;
+    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
+    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+        let at = address.wrapping_add(read as u64);
+        // Page by page: what follows the text may be no memory at all.
+        let length = usize::try_from(PAGE - at % PAGE).unwrap_or(0).min(room.len());
+        let own = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: length };
+        let theirs = libc::iovec { iov_base: std::ptr::without_provenance_mut(usize::try_from(at).unwrap_or(0)), iov_len: length };
+        // SAFETY: our side is `length` bytes of a buffer that outlives the call; the other side is looked at by the kernel alone.
+        let count = unsafe { libc::process_vm_readv(pid, &raw const own, 1, &raw const theirs, 1, 0) };
+        match usize::try_from(count) {
+            Ok(count) if count > 0 => read += count,
+            _ if read > 0 => break,
+            _ => return Err(io::Error::last_os_error()),
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
 }

@@ -24,7 +24,7 @@ pub(super) struct Wanted {
 }
 
 /// Serves the socket that is its standard input, until it closes.
-pub(super) fn serve() -> i32 {
+pub(super) fn serve() -> u8 {
     let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) else { return 1 };
     let Ok(nothing) = std::fs::File::open("/dev/null") else { return 1 };
     // Sandboxes must not hold it.
@@ -76,12 +76,10 @@ pub(super) fn fork(
     match forked {
         Fork::Child => {
             if let Some(fd) = not_for_it {
-                // The copy of a descriptor that is the parent's business; `OwnedFd` of the parent stays what it is there.
+                // Held here, it would look as if the parent still served it.
                 sys::close(fd.as_fd());
             }
-            let Ok(own) = control.try_clone() else { sys::leave(1) };
-            sys::close(control.as_fd());
-            keeper::keep(plan, level, user, own, streams)
+            keeper::keep(plan, level, user, control, streams)
         }
         Fork::Parent(child) => {
             // Whoever waits may be gone already; then the keeper sees that too.

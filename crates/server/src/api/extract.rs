@@ -1,6 +1,6 @@
 //! What goes into a handler: JSON, query and path, whose mistakes are answered as [`Problem`]s.
 
-use axum::extract::{FromRequest, FromRequestParts};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 
 use crate::problem::Problem;
 
@@ -18,6 +18,17 @@ pub(crate) struct Query<T>(pub(crate) T);
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(Problem))]
 pub(crate) struct Path<T>(pub(crate) T);
+
+/// A body of any kind.
+pub(crate) struct Bytes(pub(crate) axum::body::Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Bytes {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        Ok(Self(axum::body::Bytes::from_request(request, state).await?))
+    }
+}
 
 impl<T: serde::Serialize> axum::response::IntoResponse for Json<T> {
     fn into_response(self) -> axum::response::Response {

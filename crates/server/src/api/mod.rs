@@ -12,21 +12,25 @@ use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, on};
 
 use crate::daemon::Daemon;
+use crate::observe;
 use crate::problem::{Code, Problem};
-use crate::role::Principal;
+use crate::role::{Principal, Role};
 
 pub use openapi::document;
 pub use operation::{Access, Operation};
 
-pub(crate) use extract::{Json, Path, Query};
+pub(crate) use extract::{Bytes, Json, Path, Query};
 pub(crate) use page::{Page, PageQuery, cursor, etagged, matches, of_cursor};
 
 /// Where all operations are, except for those that say otherwise.
 pub const BASE: &str = "/api/v1";
+
+/// Which paths there are is nobody's business who has no token.
+const ANY_ROLE: Access = Access::Role(Role::Viewer);
 
 /// Operations with their handlers.
 #[derive(Default)]
@@ -56,27 +60,34 @@ impl Api {
         self.operations.push(operation);
     }
 
-    /// The router, and what it is made of. Paths and methods that are none are answered like everything else.
+    /// The router, and what it is made of. Paths and methods that are none are answered like everything else: to whoever has a token.
     pub(crate) fn finish(self) -> (Router<Daemon>, Vec<Operation>) {
         let router = self
             .router
-            .fallback(|request: Request| async move {
-                Problem::not_found(format!("there is no {}", request.uri().path()))
-            })
+            .fallback(not_found)
             .method_not_allowed_fallback(not_allowed);
         (router, self.operations)
     }
 }
 
-async fn not_allowed(request: Request) -> Response {
+async fn not_found(request: Request) -> Problem {
+    let words = format!("there is no {}", request.uri().path());
+    allowed(ANY_ROLE, &request).err().unwrap_or_else(|| Problem::not_found(words))
+}
+
+async fn not_allowed(request: Request) -> Problem {
     let words = format!("{} does not take {}", request.uri().path(), request.method());
-    Problem::new(Code::MethodNotAllowed, words).into_response()
+    let problem = Problem::new(Code::MethodNotAllowed, words);
+    allowed(ANY_ROLE, &request).err().unwrap_or(problem)
 }
 
 fn allowed(access: Access, request: &Request) -> Result<(), Problem> {
     let Access::Role(role) = access else { return Ok(()) };
     match request.extensions().get::<Principal>() {
-        Some(principal) => principal.must(role),
+        Some(principal) => {
+            observe::is(principal);
+            principal.must(role)
+        }
         // Why there is none was found out at the door.
         None => Err(request.extensions().get::<Problem>().cloned().unwrap_or_else(|| {
             Problem::new(

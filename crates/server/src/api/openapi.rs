@@ -102,6 +102,11 @@ fn response(success: &Success, generator: &mut SchemaGenerator) -> Value {
         };
         described["content"] = json!({success.media_type: schema});
     }
+    // What became of a call may have the status of a problem: the media type tells them apart.
+    if success.status >= 400 {
+        let problem = generator.subschema_for::<Problem>();
+        described["content"]["application/problem+json"] = json!({"schema": problem});
+    }
     described
 }
 

@@ -1,51 +1,144 @@
 //! What stands in front of every route: whose Host and Origin are answered, who somebody is, and how much they may ask.
+//!
+//! The order is: meant for us, known, not too much; then the role, which each route names. Answers to paths and methods that are none come
+//! from behind it as well.
 
 mod authenticate;
+mod failures;
+mod forwarded;
+mod headers;
+mod machine;
+mod rates;
 mod sent_here;
+pub(crate) mod sessions;
+mod streams;
+pub(crate) mod token_text;
+mod tokens;
+
+use std::any::Any;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use toolcrib_app::Toolcrib;
+use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::daemon::{Daemon, StartError};
+use crate::listen::Seat;
+use crate::problem::{Code, Problem};
 use crate::settings::DaemonSettings;
+pub(crate) use authenticate::Known;
+pub(crate) use forwarded::is_proxy;
+use rates::Allowance;
+pub(crate) use sent_here::Site;
 
 /// What the checks need.
 pub(crate) struct Door {
-    owner: authenticate::OwnerToken,
+    pub(crate) tokens: tokens::Tokens,
+    pub(crate) sessions: sessions::Sessions,
+    rates: rates::Rates,
+    failures: failures::Failures,
 }
 
 impl Door {
+    /// Reads the token of this machine, or makes it.
     pub(crate) async fn open(
-        _toolcrib: &Toolcrib,
+        toolcrib: &Toolcrib,
         settings: &DaemonSettings,
     ) -> Result<Self, StartError> {
-        let owner = authenticate::OwnerToken::of_folder(&settings.folder)?;
-        Ok(Self { owner })
+        let machine = machine::token(&settings.folder)?;
+        let store = std::sync::Arc::clone(&toolcrib.stores().tokens);
+        let secrets = toolcrib.engine().sealing().secrets.clone();
+        Ok(Self {
+            tokens: tokens::Tokens::new(store, &machine, secrets),
+            sessions: sessions::Sessions::lasting(settings.session),
+            rates: rates::Rates::per_minute(settings.requests_per_minute),
+            failures: failures::Failures::allowing(settings.failures_per_minute),
+        })
     }
 }
 
 /// The routes with the checks in front of them, answers to wrong paths and methods included.
 pub(crate) fn in_front(daemon: &Daemon, router: Router) -> Router {
-    let limit = DefaultBodyLimit::max(daemon.settings().body_bytes);
-    router.layer(limit).layer(middleware::from_fn_with_state(daemon.clone(), check))
+    router
+        .layer(DefaultBodyLimit::max(daemon.settings().body_bytes))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(daemon.clone(), check))
 }
 
 async fn check(State(daemon): State<Daemon>, mut request: Request, next: Next) -> Response {
-    if let Err(problem) = sent_here::check(&daemon, &request) {
-        return problem.into_response();
-    }
-    match authenticate::principal(&daemon, &request) {
-        Ok(Some(principal)) => {
-            request.extensions_mut().insert(principal);
+    let is_chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let (mut response, allowance) = match admit(&daemon, &mut request).await {
+        Ok((allowance, known)) => {
+            let response = next.run(request).await;
+            (streams::while_it_holds(&daemon, known, response), allowance)
         }
-        // Some routes are open to everybody; all others answer with this.
+        Err((problem, allowance)) => (problem.into_response(), allowance),
+    };
+    let headers = response.headers_mut();
+    headers::secure(headers);
+    if let Some(allowance) = allowance {
+        allowance.tell(headers);
+    }
+    if is_chunked {
+        // Where such a body ends may be read differently by whoever stands before us: nothing after it is read from this connection
+        // (RFC 9112 6.1).
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// Lets a request in, and leaves in it who sends it; or why nobody does, for the routes that are not open to everybody.
+async fn admit(
+    daemon: &Daemon,
+    request: &mut Request,
+) -> Result<(Option<Allowance>, Option<Known>), (Problem, Option<Allowance>)> {
+    let site = sent_here::check(&daemon.settings().listen, request).map_err(|why| (why, None))?;
+    let address = site.address;
+    let who = match authenticate::brought(daemon, request, &site) {
+        Ok(brought) => authenticate::identify(daemon, brought).await,
+        Err(problem) => Err(problem),
+    };
+    let client = match &who {
+        Ok(Some(known)) => known.principal.client.clone(),
+        _ => address.map_or_else(|| "socket".to_owned(), |ip| forwarded::neighbourhood(ip).to_string()),
+    };
+    let allowance = daemon.door().rates.count(&client).map_err(|(problem, told)| (problem, Some(told)))?;
+    request.extensions_mut().insert(site);
+    let known = match who {
+        Ok(known) => known,
         Err(problem) => {
+            let problem = slowed(daemon, address, problem).await;
+            // Some routes are open to everybody; all others answer with this.
             request.extensions_mut().insert(problem);
+            None
         }
-        Ok(None) => {}
+    };
+    if let Some(known) = &known {
+        if let Some(seat) = request.extensions().get::<Seat>() {
+            seat.known();
+        }
+        request.extensions_mut().insert(known.principal.clone());
+        request.extensions_mut().insert(known.clone());
     }
-    next.run(request).await
+    Ok((allowance, known))
+}
+
+/// The answer to a token that does not hold, later and later.
+async fn slowed(daemon: &Daemon, address: Option<std::net::IpAddr>, problem: Problem) -> Problem {
+    if problem.code != Code::Unauthorized {
+        return problem;
+    }
+    let Some(penalty) = daemon.door().failures.count(address) else { return problem };
+    tracing::warn!(address = ?address, "many tries with tokens that do not hold");
+    tokio::time::sleep(penalty.pause).await;
+    let words = "too many tries with tokens that do not hold";
+    Problem::new(Code::RateLimited, words).retry_after(penalty.retry_after)
+}
+
+fn panicked(_: Box<dyn Any + Send>) -> Response {
+    tracing::error!("a route failed; the message of its panic stands before this line");
+    Problem::new(Code::Internal, "the daemon failed; its log says more").into_response()
 }

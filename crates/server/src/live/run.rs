@@ -49,6 +49,8 @@ struct State {
     told: VecDeque<Told>,
     bytes: usize,
     control: Control,
+    /// Fencing number under which this process drives it, or drove it last.
+    epoch: u64,
     /// Whether nothing more is told here: it ended, or somebody else has it.
     over: bool,
 }
@@ -72,6 +74,7 @@ impl LiveRun {
             told: VecDeque::new(),
             bytes: 0,
             control: Control::new(),
+            epoch: 0,
             over: false,
         };
         let series = format!("{:08x}", fastrand::u32(..));
@@ -111,11 +114,18 @@ impl LiveRun {
         self.state().control.clone()
     }
 
-    /// A new handle: the run goes on after it was put aside.
-    pub(super) fn goes_on(&self) -> Control {
+    /// A new handle: the run begins, or goes on, under this fencing number.
+    pub(super) fn goes_on(&self, epoch: u64) -> Control {
         let control = Control::new();
-        self.state().control = control.clone();
+        let mut state = self.state();
+        (state.control, state.epoch) = (control.clone(), epoch);
         control
+    }
+
+    /// Whether what is stored under this fencing number is what this process left.
+    pub(super) fn follows(&self, epoch: u64) -> bool {
+        let state = self.state();
+        state.epoch == epoch && !state.over
     }
 
     /// Nothing more is told here.
@@ -211,5 +221,78 @@ fn name_of(event: &Event) -> &'static str {
         Event::Notice { .. } => "notice",
         Event::RunPaused { .. } => "run-paused",
         Event::RunEnd { .. } => "run-end",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live() -> LiveRun {
+        LiveRun::new(RunId::fresh(), ConversationId::fresh(), String::new(), RunView::default())
+    }
+
+    fn say(live: &LiveRun, text: &str) {
+        live.tell(&Event::TextDelta { text: text.to_owned() });
+    }
+
+    /// What a reader comes to that takes whatever it is given until there is nothing more.
+    fn read(live: &LiveRun, mut last: Option<u64>) -> (usize, usize, Option<u64>) {
+        let (mut events, mut snapshots) = (0, 0);
+        loop {
+            match live.after(last) {
+                Given::Events(told) => {
+                    events += told.len();
+                    last = told.last().map(|told| told.seq);
+                }
+                Given::Snapshot(seq, _) => {
+                    snapshots += 1;
+                    last = Some(seq);
+                }
+                Given::Nothing | Given::Over => return (events, snapshots, last),
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_that_was_away_too_long_gets_the_state() {
+        let live = live();
+        assert!(matches!(live.after(Some(0)), Given::Nothing));
+        assert!(matches!(live.after(None), Given::Snapshot(0, _)));
+        for _ in 0..KEPT + 10 {
+            say(&live, "a");
+        }
+        let newest = (KEPT + 10) as u64;
+        assert_eq!(read(&live, Some(0)), (0, 1, Some(newest)));
+        assert_eq!(read(&live, Some(9)), (0, 1, Some(newest)));
+        assert_eq!(read(&live, Some(10)), (KEPT, 0, Some(newest)));
+        assert_eq!(read(&live, Some(newest)), (0, 0, Some(newest)));
+        // One that says it has seen what never was.
+        assert_eq!(read(&live, Some(newest + 1)), (0, 1, Some(newest)));
+        live.over();
+        assert!(matches!(live.after(Some(newest)), Given::Over));
+        assert!(matches!(live.after(Some(newest - 1)), Given::Events(_)));
+    }
+
+    #[test]
+    fn large_events_do_not_pile_up() {
+        let live = live();
+        let large = "x".repeat(KEPT_BYTES / 4);
+        for _ in 0..20 {
+            say(&live, &large);
+        }
+        let state = live.state();
+        assert!(state.bytes <= KEPT_BYTES, "{}", state.bytes);
+        assert_eq!(state.bytes, state.told.iter().map(|told| told.data.len()).sum::<usize>());
+        assert!((1..4).contains(&state.told.len()));
+    }
+
+    #[test]
+    fn readers_are_counted_until_they_go() {
+        let live = Arc::new(live());
+        let seats: Vec<Seat> = (0..5).map(|_| live.sit()).collect();
+        assert_eq!(live.readers(), 5);
+        drop(seats);
+        assert_eq!(live.readers(), 0);
     }
 }

@@ -1,18 +1,25 @@
 //! The state of a run that nobody works on here, out of what is stored of it.
 
 use serde_json::Value;
-use toolcrib_app::Stores;
-use toolcrib_app::agent::machine::{End, Pending};
+use toolcrib_app::agent::events::Waiting;
+use toolcrib_app::agent::machine::{End, Pending, Waits};
 use toolcrib_app::core::{RunStatus, StoredMessage, StoredRun};
 use toolcrib_app::providers::chat::{Message, ModelMessage};
 
 use super::view::{Answer, Call, Item, RunState, RunView, args_of, json, word};
+use crate::daemon::Daemon;
 use crate::problem::Problem;
 
-/// The state of a stored run.
-pub(crate) async fn view(stores: &Stores, run: &StoredRun) -> Result<RunView, Problem> {
-    let messages = stores.runs.messages(run.conversation, 0).await?;
-    Ok(of(run, &messages))
+/// The state of a stored run. What is stored is opened for whoever goes on with it; what is shown has its secrets masked.
+pub(crate) async fn view(daemon: &Daemon, run: &StoredRun) -> Result<RunView, Problem> {
+    let messages = daemon.stores().runs.messages(run.conversation, 0).await?;
+    let secrets = &daemon.toolcrib().engine().sealing().secrets;
+    let open = of(run, &messages);
+    if secrets.is_empty() {
+        return Ok(open);
+    }
+    let masked = json(&open).map(|open| secrets.mask_data(&open)).unwrap_or_default();
+    Ok(serde_json::from_value(masked).unwrap_or_default())
 }
 
 /// The same from its messages.
@@ -64,7 +71,7 @@ pub(crate) fn status_of(run: &StoredRun) -> (Option<String>, Option<String>) {
         RunStatus::Running => (None, None),
         RunStatus::Paused => {
             let waits = pending(run);
-            let asks = |wait: &Pending| matches!(wait.what, toolcrib_app::agent::machine::Waits::Answer(_));
+            let asks = |wait: &Pending| matches!(wait.what, Waits::Answer(_));
             let status = if waits.iter().any(asks) { "clarification_needed" } else { "approval_needed" };
             (Some(status.to_owned()), None)
         }
@@ -91,9 +98,7 @@ pub(crate) fn pending(run: &StoredRun) -> Vec<Pending> {
 }
 
 /// As the event `run-paused` has it.
-fn waiting(wait: &Pending) -> toolcrib_app::agent::events::Waiting {
-    use toolcrib_app::agent::events::Waiting;
-    use toolcrib_app::agent::machine::Waits;
+fn waiting(wait: &Pending) -> Waiting {
     match &wait.what {
         Waits::Approval(request) => Waiting::Approval(request.clone()),
         Waits::Answer(question) => {
@@ -150,7 +155,6 @@ fn add(view: &mut RunView, said: ModelMessage, round: u32) {
 
 /// What waits is shown with its call.
 fn ask(view: &mut RunView, pending: &[Pending], round: u32) {
-    use toolcrib_app::agent::machine::Waits;
     for wait in pending {
         let found = view.items.iter_mut().find_map(|item| match item {
             Item::Call(call) if (call.round, call.index) == (round, wait.index) => Some(call),

@@ -1,17 +1,63 @@
 //! The routes, one group per file.
 
+mod agents;
+mod approvals;
+mod artifacts;
+mod audit;
+mod calls;
+mod changes;
+mod conversations;
+mod docs;
+mod exec;
+mod files;
+mod grants;
 mod health;
+mod kill_switch;
 mod meta;
+mod metrics;
+mod rules;
+mod runs;
+mod secrets;
+mod session;
+mod settings;
+mod skills;
+mod status;
+mod switches;
+mod tokens;
 mod tools;
+mod usage;
 
 use crate::api::{Api, Operation};
 
 /// All routes.
 pub(crate) fn all() -> Api {
     let mut api = Api::default();
+    agents::routes(&mut api);
+    approvals::routes(&mut api);
+    artifacts::routes(&mut api);
+    audit::routes(&mut api);
+    calls::routes(&mut api);
+    changes::routes(&mut api);
+    conversations::routes(&mut api);
+    docs::routes(&mut api);
+    exec::routes(&mut api);
+    files::routes(&mut api);
+    grants::routes(&mut api);
     health::routes(&mut api);
+    kill_switch::routes(&mut api);
     meta::routes(&mut api);
+    metrics::routes(&mut api);
+    rules::routes(&mut api);
+    runs::routes(&mut api);
+    secrets::routes(&mut api);
+    session::routes(&mut api);
+    settings::routes(&mut api);
+    skills::routes(&mut api);
+    status::routes(&mut api);
+    switches::routes(&mut api);
+    tokens::routes(&mut api);
     tools::routes(&mut api);
+    usage::routes(&mut api);
     api
 }
 

@@ -38,7 +38,7 @@ struct SecretBody {
 
 /// What became of a secret.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct SecretKept {
+pub(super) struct SecretKept {
     /// Its name.
     name: String,
     /// Whether there was one before.
@@ -125,22 +125,32 @@ async fn set_secret(
     Path(name): Path<String>,
     Json(body): Json<SecretBody>,
 ) -> Result<Json<SecretKept>, Problem> {
-    let (name, vault) = (named(&name)?, vault(&daemon)?);
-    if body.value == KEPT {
+    Ok(Json(keep(&daemon, &principal, &name, body.value).await?))
+}
+
+/// Keeps a secret under this name, and puts it into force.
+pub(super) async fn keep(
+    daemon: &Daemon,
+    principal: &Principal,
+    name: &str,
+    value: String,
+) -> Result<SecretKept, Problem> {
+    let (name, vault) = (named(name)?, vault(daemon)?);
+    if value == KEPT {
         let is_there = beside(move || vault.list()).await?.iter().any(|listed| listed.name == name);
         if !is_there {
             return Err(Problem::not_found(format!("there is no secret {name} to be kept as it is")));
         }
-        return Ok(Json(SecretKept { name: name.to_string(), replaced: true, unchanged: true }));
+        return Ok(SecretKept { name: name.to_string(), replaced: true, unchanged: true });
     }
-    let secret = Secret::new(body.value).map_err(|error| Problem::invalid(error.to_string()))?;
+    let secret = Secret::new(value).map_err(|error| Problem::invalid(error.to_string()))?;
     // Masked before anything else is done with it.
     daemon.toolcrib().engine().sealing().secrets.learn([secret.expose()]);
     let of_vault = name.clone();
     let replaced = beside(move || vault.set(&of_vault, &secret, SystemClock.now_ms())).await?;
-    daemon.record(&principal, "secret.set", name.as_str()).await?;
-    in_force(&daemon, &name).await?;
-    Ok(Json(SecretKept { name: name.to_string(), replaced, unchanged: false }))
+    daemon.record(principal, "secret.set", name.as_str()).await?;
+    in_force(daemon, &name).await?;
+    Ok(SecretKept { name: name.to_string(), replaced, unchanged: false })
 }
 
 async fn remove_secret(
@@ -148,14 +158,23 @@ async fn remove_secret(
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<axum::http::StatusCode, Problem> {
-    let (name, vault) = (named(&name)?, vault(&daemon)?);
+    remove(&daemon, &principal, &name).await?;
+    Ok(axum::http::StatusCode::NO_CONTENT)
+}
+
+/// Removes the secret of this name.
+pub(super) async fn remove(
+    daemon: &Daemon,
+    principal: &Principal,
+    name: &str,
+) -> Result<(), Problem> {
+    let (name, vault) = (named(name)?, vault(daemon)?);
     let of_vault = name.clone();
     if !beside(move || vault.remove(&of_vault)).await? {
         return Err(Problem::not_found(format!("there is no secret {name}")));
     }
-    daemon.record(&principal, "secret.remove", name.as_str()).await?;
-    in_force(&daemon, &name).await?;
-    Ok(axum::http::StatusCode::NO_CONTENT)
+    daemon.record(principal, "secret.remove", name.as_str()).await?;
+    in_force(daemon, &name).await
 }
 
 /// Tools and providers get what the vault has for them now.

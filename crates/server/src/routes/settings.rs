@@ -26,7 +26,7 @@ struct SettingBody {
 
 /// A setting was changed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct SettingChanged {
+pub(super) struct SettingChanged {
     /// The key with its value in force now; absent = there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     setting: Option<SettingRow>,
@@ -92,7 +92,7 @@ fn find(daemon: &Daemon, key: &str) -> Result<Option<SettingRow>, Problem> {
     Ok(daemon.host().settings()?.into_iter().find(|row| row.key == key))
 }
 
-async fn change(
+pub(super) async fn change(
     daemon: &Daemon,
     principal: &Principal,
     key: &str,

@@ -5,6 +5,31 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod agents;
+mod approvals;
+mod audit;
+mod calls;
+mod docs_page;
 mod documents;
+mod door;
+mod exec;
+mod figures;
+mod files;
+mod grants;
+mod listening;
+#[cfg(feature = "otlp")]
+mod otlp;
+mod raw;
+mod recovery;
+mod rules;
+mod runs;
+mod secrets;
+mod session;
+mod settings;
+mod shapes;
+mod streams;
 mod support;
+mod switches;
+mod tokens;
 mod tools;
+mod unreachable;

@@ -21,6 +21,8 @@ const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHE
     ORDER BY id DESC LIMIT 1";
 const OF_OWNER: &str = "SELECT request, batch, setup, decision FROM approvals WHERE owner = ?1
     ORDER BY id DESC LIMIT ?2";
+const OF_OWNER_BEFORE: &str = "SELECT request, batch, setup, decision FROM approvals
+    WHERE owner = ?1 AND id < ?3 ORDER BY id DESC LIMIT ?2";
 const DECIDE: &str = "UPDATE approvals SET decision = ?2 WHERE id = ?1 AND decision IS NULL";
 const STANDS: &str = "SELECT request, decision FROM approvals WHERE id = ?1";
 /// Ids are ordered by time.
@@ -55,6 +57,18 @@ impl ApprovalStore for SqliteStore {
         let key = (owner.to_owned(), at_most(limit));
         self.read(move |conn| {
             conn.prepare_cached(OF_OWNER)?.query_and_then(key, question)?.collect()
+        })
+    }
+
+    fn questions_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: ApprovalId,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+        let key = (owner.to_owned(), at_most(limit), before.to_string());
+        self.read(move |conn| {
+            conn.prepare_cached(OF_OWNER_BEFORE)?.query_and_then(key, question)?.collect()
         })
     }
 

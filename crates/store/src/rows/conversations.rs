@@ -21,13 +21,16 @@ const GET: &str = "SELECT id, owner, title, agent, workspace, created_at, update
 const LIST: &str = "SELECT id, owner, title, agent, workspace, created_at, updated_at
     FROM conversations WHERE owner = ?1 ORDER BY updated_at DESC, id DESC LIMIT ?2";
 
+const LIST_BEFORE: &str = "SELECT id, owner, title, agent, workspace, created_at, updated_at
+    FROM conversations WHERE owner = ?1 AND (updated_at, id) < (?2, ?3)
+    ORDER BY updated_at DESC, id DESC LIMIT ?4";
 const TOUCH: &str = "UPDATE conversations SET updated_at = max(updated_at, ?2) WHERE id = ?1";
 const LENGTH: &str = "SELECT coalesce(max(seq) + 1, 0) FROM messages WHERE conversation = ?1";
 const APPEND: &str = "INSERT INTO messages (conversation, seq, run, body, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5)";
 const REPLACE: &str = "UPDATE messages SET body = ?3 WHERE conversation = ?1 AND seq = ?2";
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
-    WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq";
+    WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
 
 impl ConversationStore for SqliteStore {
     fn put_conversation(
@@ -59,6 +62,18 @@ impl ConversationStore for SqliteStore {
         })
     }
 
+    fn conversations_before<'a>(
+        &'a self,
+        owner: &'a str,
+        (updated_at, id): (i64, ConversationId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>> {
+        let key = (owner.to_owned(), updated_at, id.to_string(), at_most(limit));
+        self.read(move |conn| {
+            conn.prepare_cached(LIST_BEFORE)?.query_and_then(key, conversation)?.collect()
+        })
+    }
+
     fn put_messages(
         &self,
         conversation: ConversationId,
@@ -72,7 +87,17 @@ impl ConversationStore for SqliteStore {
         conversation: ConversationId,
         since: u64,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
-        let key = (conversation.to_string(), i64::try_from(since).unwrap_or(i64::MAX));
+        self.messages_page(conversation, since, usize::MAX)
+    }
+
+    fn messages_page(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        let since = i64::try_from(since).unwrap_or(i64::MAX);
+        let key = (conversation.to_string(), since, at_most(limit));
         self.read(move |conn| conn.prepare_cached(SINCE)?.query_and_then(key, message)?.collect())
     }
 }

@@ -1,7 +1,7 @@
 //! Runs of the agent loop.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, ffi};
-use toolcrib_core::{BoxFuture, RunId, RunStatus, RunStore, StoreError, StoredRun};
+use toolcrib_core::{BoxFuture, OpenRun, RunId, RunStatus, RunStore, StoreError, StoredRun};
 
 use super::{at_most, text};
 use crate::error::Failure;
@@ -31,6 +31,21 @@ const LIST: &str = select!("FROM runs WHERE owner = ?1 ORDER BY created_at DESC,
 const LIST_STATUS: &str = select!(
     "FROM runs WHERE owner = ?1 AND status = ?3 ORDER BY created_at DESC, id DESC LIMIT ?2"
 );
+const BEFORE: &str = select!(
+    "FROM runs WHERE owner = ?1 AND (created_at, id) < (?3, ?4)
+    ORDER BY created_at DESC, id DESC LIMIT ?2"
+);
+const BEFORE_STATUS: &str = select!(
+    "FROM runs WHERE owner = ?1 AND status = ?5 AND (created_at, id) < (?3, ?4)
+    ORDER BY created_at DESC, id DESC LIMIT ?2"
+);
+/// From owner to owner by the index: however many runs have ended, they are not looked at.
+const OPEN: &str = "WITH RECURSIVE owners (name) AS (
+        SELECT min(owner) FROM runs UNION ALL
+        SELECT (SELECT min(owner) FROM runs WHERE owner > name) FROM owners WHERE name IS NOT NULL
+    )
+    SELECT id, status, epoch FROM owners JOIN runs ON owner = name
+    WHERE status IN ('running', 'paused') LIMIT ?1";
 const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
     WHERE id = ?1 AND epoch = ?2 AND status IN ('running', 'paused')
     RETURNING id, conversation, context, status, state, epoch, created_at, updated_at";
@@ -68,6 +83,37 @@ impl RunStore for SqliteStore {
             Some(status) => list(conn, LIST_STATUS, (owner, limit, status.as_str())),
         })
     }
+
+    fn runs_before<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        (created_at, id): (i64, RunId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
+        let (owner, limit, id) = (owner.to_owned(), at_most(limit), id.to_string());
+        self.read(move |conn| match status {
+            None => list(conn, BEFORE, (owner, limit, created_at, id)),
+            Some(status) => {
+                list(conn, BEFORE_STATUS, (owner, limit, created_at, id, status.as_str()))
+            }
+        })
+    }
+
+    fn open_runs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<OpenRun>, StoreError>> {
+        self.read(move |conn| {
+            let mut statement = conn.prepare_cached(OPEN)?;
+            statement.query_and_then([at_most(limit)], open_run)?.collect()
+        })
+    }
+}
+
+fn open_run(row: &Row<'_>) -> Result<OpenRun, Failure> {
+    Ok(OpenRun {
+        id: text(row, 0)?.parse()?,
+        status: status(text(row, 1)?)?,
+        epoch: u64::try_from(row.get::<_, i64>(2)?)?,
+    })
 }
 
 fn list(conn: &Connection, sql: &str, key: impl Params) -> Result<Vec<StoredRun>, Failure> {

@@ -220,6 +220,14 @@ impl ApprovalStore for Full {
     ) -> BoxFuture<'a, Result<Vec<toolcrib_core::store::Question>, StoreError>> {
         self.0.questions(owner, limit)
     }
+    fn questions_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: ApprovalId,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<toolcrib_core::store::Question>, StoreError>> {
+        self.0.questions_before(owner, before, limit)
+    }
 }
 
 #[tokio::test]

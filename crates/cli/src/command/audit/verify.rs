@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use toolcrib_app::ANCHORS;
@@ -118,19 +118,32 @@ fn anchors(path: &Path) -> Result<Anchors, Failure> {
         .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
 }
 
+/// Public keys of the time before, beside that of now: where a backup was put back without its key.
+const FORMER_KEYS: &str = "former-keys.pub";
+
 /// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its own.
 fn keys(command: &Verify) -> Result<Option<TrustedKeys>, Failure> {
-    let usual = super::folder()?.join(PUBLIC_KEY_FILE);
-    let path = match &command.key {
-        Some(path) => path,
-        None if usual.exists() => &usual,
-        None => return Ok(None),
+    let paths = match &command.key {
+        Some(path) => vec![path.clone()],
+        None => [PUBLIC_KEY_FILE, FORMER_KEYS]
+            .into_iter()
+            .map(|name| Ok(super::folder()?.join(name)))
+            .filter(|path| path.as_ref().is_ok_and(|path: &PathBuf| path.exists()))
+            .collect::<Result<_, Failure>>()?,
     };
-    let failed = |error: &dyn std::fmt::Display| {
-        unreadable(format!("cannot use the public key {}: {error}", path.display()))
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
-    TrustedKeys::parse(&text).map(Some).map_err(|error| failed(&error))
+    let mut text = String::new();
+    for path in &paths {
+        let failed = |error: &dyn std::fmt::Display| {
+            unreadable(format!("cannot use the public key {}: {error}", path.display()))
+        };
+        let keys = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+        TrustedKeys::parse(&keys).map_err(|error| failed(&error))?;
+        text += &format!("{keys}\n");
+    }
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    TrustedKeys::parse(&text).map(Some).map_err(|error| unreadable(error.to_string()))
 }
 
 fn no_key(command: &Verify) -> Failure {

@@ -62,7 +62,11 @@ pub(super) fn unset(command: &ConfigUnset, json: bool) -> Result<u8, Failure> {
 ///
 /// # Errors
 /// A value that does not fit, or a key that this is not the way to; the file stays as it was.
-pub(crate) fn write(key: &Key, value: Option<&str>, workspace: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn write(
+    key: &Key,
+    value: Option<&str>,
+    workspace: Option<&Path>,
+) -> Result<(), Failure> {
     by_hand(key)?;
     let target = Target::of(false, workspace)?;
     let mut edit = Edit::open(&target.path)?;

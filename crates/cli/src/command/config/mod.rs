@@ -15,6 +15,7 @@ use crate::output::Failure;
 
 pub(crate) use change::write;
 pub(crate) use list::all;
+pub(crate) use shown::is_secret;
 pub(super) use shown::{hook_line, value_line};
 
 pub(super) fn run(command: &ConfigCommand, json: bool) -> Result<u8, Failure> {

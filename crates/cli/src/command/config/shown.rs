@@ -10,7 +10,7 @@ use crate::terminal;
 pub(super) const MASK: &str = "***";
 
 /// Whether what stands at this key is for nobody's eyes. The name of something in the vault is not.
-pub(super) fn is_secret(key: &Key) -> bool {
+pub(crate) fn is_secret(key: &Key) -> bool {
     match key.parts().as_slice() {
         ["providers", _, "key" | "headers"] | ["tools", _, "config"] => true,
         ["providers", _, "headers", _, rest @ ..] | ["tools", _, "config", _, rest @ ..] => {

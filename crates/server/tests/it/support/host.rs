@@ -8,7 +8,10 @@ use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_app::providers::chat::UserMessage;
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::providers::scripted::ScriptedModel;
+use toolcrib_app::rule_files::{self, Place};
+use toolcrib_app::rules::Layer;
 use toolcrib_app::runner::{Runner, Start};
+use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_server::{Host, HostError, Reloaded, RunWish, SettingRow};
 
 pub(crate) struct TestHost {
@@ -16,11 +19,18 @@ pub(crate) struct TestHost {
     script: String,
     folder: PathBuf,
     settings: Mutex<Vec<(String, String)>>,
+    /// What a reload puts into force, with the rules of the file as they are then.
+    configured: (Toolcrib, Settings),
 }
 
 impl TestHost {
-    pub(crate) fn new(runner: Runner, script: String, folder: PathBuf) -> Self {
-        Self { runner, script, folder, settings: Mutex::default() }
+    pub(crate) fn new(
+        runner: Runner,
+        script: String,
+        folder: PathBuf,
+        configured: (Toolcrib, Settings),
+    ) -> Self {
+        Self { runner, script, folder, settings: Mutex::default(), configured }
     }
 
     fn of_wish(&self, wish: RunWish) -> Result<Start, HostError> {
@@ -64,8 +74,8 @@ impl Host for TestHost {
         Box::pin(std::future::ready(self.of_wish(wish)))
     }
 
-    fn worker_of(&self, _run: &StoredRun) -> Option<u64> {
-        None
+    fn worker_of(&self, run: &StoredRun) -> Option<u64> {
+        run.state.pointer("/setup/worker").and_then(serde_json::Value::as_u64)
     }
 
     fn models(&self) -> Vec<String> {
@@ -92,7 +102,16 @@ impl Host for TestHost {
     }
 
     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>> {
-        Box::pin(std::future::ready(Ok(Reloaded::default())))
+        Box::pin(async {
+            let (toolcrib, settings) = &self.configured;
+            let invalid = |error: &dyn std::fmt::Display| HostError::Invalid(error.to_string());
+            let rules = rule_files::compile(&[Place::new(Layer::User, self.rules_file())]);
+            let rules = rules.map_err(|error| invalid(&error))?;
+            let settings = Settings { rules, ..settings.clone() };
+            let waiting = toolcrib.reconfigure(settings).await.map_err(|error| invalid(&error))?;
+            let needs_restart = waiting.into_iter().map(str::to_owned).collect();
+            Ok(Reloaded { needs_restart, ..Reloaded::default() })
+        })
     }
 
     fn rules_file(&self) -> PathBuf {

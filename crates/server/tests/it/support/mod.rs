@@ -1,6 +1,7 @@
 //! A daemon for one test: its own folders, its own port, stopped at the end.
 
 mod client;
+mod events;
 mod host;
 
 use std::net::SocketAddr;
@@ -10,12 +11,13 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
-use toolcrib_app::agent::library::Folders;
+use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::runner::{AskLater, Runner, RunnerSettings};
 use toolcrib_app::{Settings, Stores, Toolcrib};
-use toolcrib_server::{Daemon, DaemonSettings};
+use toolcrib_server::{Address, Daemon, DaemonSettings, Observe};
 
 pub(crate) use client::{Answer, Client};
+pub(crate) use events::Events;
 pub(crate) use host::TestHost;
 
 /// What a daemon of a test is set up with.
@@ -30,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) daemon: Box<dyn FnOnce(&mut DaemonSettings) + Send>,
     /// Whether everything is kept in a database file (`true`) or in memory.
     pub(crate) durable: bool,
+    /// Where figures and spans go.
+    pub(crate) observe: Observe,
 }
 
 impl Default for Plan {
@@ -40,6 +44,7 @@ impl Default for Plan {
             builder: Box::new(|builder| builder),
             daemon: Box::new(|_| ()),
             durable: false,
+            observe: Observe::default(),
         }
     }
 }
@@ -47,8 +52,11 @@ impl Default for Plan {
 /// A daemon that listens on loopback and on a socket.
 pub(crate) struct TestDaemon {
     folder: Arc<TempDir>,
+    own: PathBuf,
     pub(crate) daemon: Daemon,
     pub(crate) toolcrib: Toolcrib,
+    pub(crate) runner: Runner,
+    pub(crate) host: Arc<TestHost>,
     pub(crate) address: SocketAddr,
     serving: JoinHandle<()>,
 }
@@ -72,18 +80,21 @@ impl TestDaemon {
         settings.engine.inbox = true;
         (plan.toolcrib)(&mut settings);
         let database = plan.durable.then(|| state.join("toolcrib.db"));
-        let stores = Stores::open(database.as_deref()).unwrap();
+        let (observe, configured) = (plan.observe, settings.clone());
+        let stores = observe.of_calls(Stores::open(database.as_deref()).unwrap());
         let builder = Toolcrib::builder(settings)
             .for_agents()
             .stores(stores)
             .approver(Arc::new(AskLater));
         let toolcrib = (plan.builder)(builder).build().await.unwrap();
-        let runner = Runner::new(toolcrib.clone(), runner_settings(&workspace)).unwrap();
-        let mut settings = DaemonSettings::new(state.join("daemon"));
-        settings.listen.unix = Some(folder.path().join("socket"));
+        let runner = Runner::new(toolcrib.clone(), runner_settings(&workspace, folder.path())).unwrap();
+        let own = own_folder(&state);
+        let mut settings = DaemonSettings::new(&own);
+        settings.observe = observe;
+        settings.listen.unix = Some(own.join("socket"));
         (plan.daemon)(&mut settings);
-        let host = Arc::new(TestHost::new(runner.clone(), plan.script, folder.path().to_owned()));
-        let daemon = Daemon::new(toolcrib.clone(), runner, host, settings).await.unwrap();
+        let host = Arc::new(TestHost::new(runner.clone(), plan.script, folder.path().to_owned(), (toolcrib.clone(), configured)));
+        let daemon = Daemon::new(toolcrib.clone(), runner.clone(), host.clone(), settings).await.unwrap();
         let (send, receive) = tokio::sync::oneshot::channel();
         let serving = tokio::spawn({
             let daemon = daemon.clone();
@@ -92,7 +103,7 @@ impl TestDaemon {
             }
         });
         let address = receive.await.unwrap().unwrap();
-        Self { folder, daemon, toolcrib, address, serving }
+        Self { folder, own, daemon, toolcrib, runner, host, address, serving }
     }
 
     /// Stops it and waits until it has drained; its folders are left for the next one.
@@ -107,18 +118,27 @@ impl TestDaemon {
         self.folder.path().join("workspace")
     }
 
+    /// Its folders, for another one beside it.
+    pub(crate) fn shared_folder(&self) -> Arc<TempDir> {
+        Arc::clone(&self.folder)
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
+    /// Its folders, for another daemon beside it.
+    pub(crate) fn shared(&self) -> Arc<TempDir> {
+        Arc::clone(&self.folder)
+    }
+
     pub(crate) fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
+        self.own.join("socket")
     }
 
     /// The token of the owner.
     pub(crate) fn token(&self) -> String {
-        let path = self.folder.path().join("state/daemon/token");
-        std::fs::read_to_string(path).unwrap().trim().to_owned()
+        std::fs::read_to_string(self.own.join("token")).unwrap().trim().to_owned()
     }
 
     /// A client with the token of the owner.
@@ -132,9 +152,17 @@ impl TestDaemon {
     }
 }
 
-fn runner_settings(workspace: &Path) -> RunnerSettings {
+/// The first folder that no living daemon works in: several may work on one database.
+fn own_folder(state: &Path) -> PathBuf {
+    let folders = std::iter::once("daemon".to_owned()).chain((2..).map(|n| format!("daemon-{n}")));
+    let mut free = folders.map(|name| state.join(name));
+    free.find(|folder| Address::read(folder).unwrap().is_none()).unwrap()
+}
+
+fn runner_settings(workspace: &Path, folder: &Path) -> RunnerSettings {
+    let agents = Folder { scope: Scope::User, path: folder.join("config/agents") };
     RunnerSettings {
-        folders: Folders::default(),
+        folders: Folders { agents: vec![agents], ..Folders::default() },
         workspace: Some(workspace.to_owned()),
         windows: Arc::new(Windows::builtin().unwrap()),
         prices: Arc::new(Prices::builtin().unwrap()),

@@ -20,6 +20,8 @@ const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHE
     ORDER BY id DESC LIMIT 1";
 const OF_OWNER: &str = "SELECT request, batch, setup, decision FROM approvals WHERE owner = $1
     ORDER BY id DESC LIMIT $2";
+const OF_OWNER_BEFORE: &str = "SELECT request, batch, setup, decision FROM approvals
+    WHERE owner = $1 AND id < $3 ORDER BY id DESC LIMIT $2";
 /// Of two that decide at once, the second waits for the first, and finds it decided.
 const DECIDE: &str = "UPDATE approvals SET decision = $2 WHERE id = $1 AND decision IS NULL
     RETURNING request";
@@ -60,6 +62,18 @@ impl ApprovalStore for PostgresStore {
         Box::pin(
             async move { self.all(OF_OWNER, &[&column(owner), &at_most(limit)], question).await },
         )
+    }
+
+    fn questions_before<'a>(
+        &'a self,
+        owner: &'a str,
+        before: ApprovalId,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+        Box::pin(async move {
+            let (owner, before) = (column(owner), before.to_string());
+            self.all(OF_OWNER_BEFORE, &[&owner, &at_most(limit), &before], question).await
+        })
     }
 }
 

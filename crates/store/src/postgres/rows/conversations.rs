@@ -22,6 +22,10 @@ const GET: &str = "SELECT id, owner, title, agent, workspace, created_at, update
 const LIST: &str = "SELECT id, owner, title, agent, workspace, created_at, updated_at
     FROM conversations WHERE owner = $1 ORDER BY updated_at DESC, id DESC LIMIT $2";
 
+const LIST_BEFORE: &str = "SELECT id, owner, title, agent, workspace, created_at, updated_at
+    FROM conversations WHERE owner = $1 AND (updated_at, id) < ($2, $3)
+    ORDER BY updated_at DESC, id DESC LIMIT $4";
+
 /// Holds the conversation until the end: its places are given out one writer at a time.
 const TOUCH: &str = "UPDATE conversations SET updated_at = greatest(updated_at, $2) WHERE id = $1";
 const LENGTH: &str = "SELECT coalesce(max(seq) + 1, 0) FROM messages WHERE conversation = $1";
@@ -30,7 +34,7 @@ const PLACE: &str = "INSERT INTO messages (conversation, seq, run, body, created
     SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[])
     ON CONFLICT (conversation, seq) DO UPDATE SET body = excluded.body";
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
-    WHERE conversation = $1 AND seq >= $2 ORDER BY seq";
+    WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
 
 impl ConversationStore for PostgresStore {
     fn put_conversation(
@@ -57,6 +61,18 @@ impl ConversationStore for PostgresStore {
         )
     }
 
+    fn conversations_before<'a>(
+        &'a self,
+        owner: &'a str,
+        (updated_at, id): (i64, ConversationId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>> {
+        Box::pin(async move {
+            let (owner, id) = (column(owner), id.to_string());
+            self.all(LIST_BEFORE, &[&owner, &updated_at, &id, &at_most(limit)], conversation).await
+        })
+    }
+
     fn put_messages(
         &self,
         conversation: ConversationId,
@@ -70,8 +86,17 @@ impl ConversationStore for PostgresStore {
         conversation: ConversationId,
         since: u64,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        self.messages_page(conversation, since, usize::MAX)
+    }
+
+    fn messages_page(
+        &self,
+        conversation: ConversationId,
+        since: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
         let (id, since) = (conversation.to_string(), super::column(since));
-        Box::pin(async move { self.all(SINCE, &[&id, &since], message).await })
+        Box::pin(async move { self.all(SINCE, &[&id, &since, &at_most(limit)], message).await })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs of the agent loop.
 
 use tokio_postgres::Row;
-use toolcrib_core::{BoxFuture, RunId, RunStatus, RunStore, StoreError, StoredRun};
+use toolcrib_core::{BoxFuture, OpenRun, RunId, RunStatus, RunStore, StoreError, StoredRun};
 
 use super::super::PostgresStore;
 use super::super::error::Failure;
@@ -33,6 +33,21 @@ const LIST: &str = select!("FROM runs WHERE owner = $1 ORDER BY created_at DESC,
 const LIST_STATUS: &str = select!(
     "FROM runs WHERE owner = $1 AND status = $3 ORDER BY created_at DESC, id DESC LIMIT $2"
 );
+const BEFORE: &str = select!(
+    "FROM runs WHERE owner = $1 AND (created_at, id) < ($3, $4)
+    ORDER BY created_at DESC, id DESC LIMIT $2"
+);
+const BEFORE_STATUS: &str = select!(
+    "FROM runs WHERE owner = $1 AND status = $5 AND (created_at, id) < ($3, $4)
+    ORDER BY created_at DESC, id DESC LIMIT $2"
+);
+/// From owner to owner by the index: however many runs have ended, they are not looked at.
+const OPEN: &str = "WITH RECURSIVE owners (name) AS (
+        (SELECT min(owner) FROM runs) UNION ALL
+        SELECT (SELECT min(owner) FROM runs WHERE owner > name) FROM owners WHERE name IS NOT NULL
+    )
+    SELECT id, status, epoch FROM owners JOIN runs ON owner = name
+    WHERE status IN ('running', 'paused') LIMIT $1";
 /// Of two that take at once, the second waits for the first, and finds the run running.
 const TAKE: &str = "UPDATE runs SET status = 'running', epoch = epoch + 1
     WHERE id = $1 AND epoch = $2 AND status IN ('running', 'paused')
@@ -67,6 +82,37 @@ impl RunStore for PostgresStore {
             }
         })
     }
+
+    fn runs_before<'a>(
+        &'a self,
+        owner: &'a str,
+        status: Option<RunStatus>,
+        (created_at, id): (i64, RunId),
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>> {
+        let (owner, limit, id) = (text::column(owner), at_most(limit), id.to_string());
+        Box::pin(async move {
+            match status {
+                None => self.all(BEFORE, &[&owner, &limit, &created_at, &id], run).await,
+                Some(status) => {
+                    let status = status.as_str();
+                    self.all(BEFORE_STATUS, &[&owner, &limit, &created_at, &id, &status], run).await
+                }
+            }
+        })
+    }
+
+    fn open_runs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<OpenRun>, StoreError>> {
+        Box::pin(async move { self.all(OPEN, &[&at_most(limit)], open_run).await })
+    }
+}
+
+fn open_run(row: &Row) -> Result<OpenRun, Failure> {
+    Ok(OpenRun {
+        id: row.try_get::<_, &str>(0)?.parse()?,
+        status: status(row.try_get(1)?)?,
+        epoch: number(row, 2)?,
+    })
 }
 
 /// A run that waits for a person waits through a power cut too (DESIGN 4, Durability).

@@ -1,0 +1,39 @@
+"""A call, and a run that stops twice for a person: here a program decides in their place."""
+
+from toolcrib import Toolcrib, ToolcribError
+
+
+def main() -> None:
+    client = Toolcrib()
+    print(len(client.tools()), "tools")
+
+    clock = client.call("get_current_time", {})
+    print(clock["status"], clock.get("result"))
+
+    missing = client.call("read_file", {"path": "nowhere.md"})
+    print(missing["status"], missing.get("message"))
+
+    try:
+        client.show("run_00000000000000000000000000000000")
+    except ToolcribError as error:
+        print(error.problem["code"])
+
+    run = client.run("Keep my shopping list")
+    while run["state"] == "paused":
+        for asked in client.inbox():
+            question = asked.get("question")
+            if question:
+                print("asked:", question["question"])
+                client.decide(asked, "answer", text="Saturday")
+            else:
+                print("decide:", asked["tool"], asked["args"])
+                client.decide(asked, "approve")
+        for name, event in client.events(run["run"]):
+            if name == "tool":
+                print(" ", event["tool"], event["state"])
+        run = client.show(run["run"])
+    print(run["status"], run["text"])
+
+
+if __name__ == "__main__":
+    main()

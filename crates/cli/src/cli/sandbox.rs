@@ -1,0 +1,99 @@
+//! `toolcrib sandbox`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use toolcrib_app::sandbox::{HostRule, Level};
+
+use super::net_target;
+use crate::config::units;
+
+const EXEC_HELP: &str = "\
+Examples:
+  toolcrib sandbox exec --write . -- make test
+  toolcrib sandbox exec --read ./data --memory 512 --timeout 30 -- python3 -c 'print(1)'
+  toolcrib sandbox exec --write . --net proxy --allow-host '*.example.com' -- curl -sS https://files.example.com/list
+
+The program sees the folders of the system (/usr, /etc, /opt), a /tmp of its own, what --read and --write name, and nothing else; its \
+variables are PATH, HOME and TMPDIR. When it ends, everything that it started ends.
+
+Exit codes: that of the program, 128 and the number for a signal (137 also where it went over a limit); 124 its time was over; 126 it \
+cannot be run; 127 there is no such program; 2 a path or word is wrong; 5 this host cannot give the level that --level asks for, or \
+cannot keep what was asked for at the level that it gives; 1 the sandbox could not be made.";
+
+const STATUS_HELP: &str = "\
+A sandbox of each level is made, and a process in it tries what it should not be able to do: what is printed was tried just now.
+
+Exit codes: 0 there is a sandbox, 1 there is none.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sandbox {
+    /// Show what this host enforces, case by case.
+    #[command(after_help = STATUS_HELP)]
+    Status,
+    /// Run a program in a sandbox.
+    #[command(after_help = EXEC_HELP)]
+    Exec(SandboxExec),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxExec {
+    /// File or folder that it may read; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+    /// File or folder that it may read and change; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) write: Vec<PathBuf>,
+    /// File or folder that it may neither read nor change, within what it may; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) deny: Vec<PathBuf>,
+    /// Folder that it starts in. Default: the first folder of --write, else of --read, else `/`.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// What it reaches over the network: nothing, the hosts of --allow-host through a proxy, or everything.
+    #[arg(long, value_name = "NET", default_value = "none")]
+    pub(crate) net: SandboxNet,
+    /// Host that it may reach with --net proxy: NAME, *.NAME, each with :PORT (default: 80 and 443); may be repeated. Its addresses have to
+    /// be public.
+    #[arg(long, value_name = "HOST", value_delimiter = ',')]
+    pub(crate) allow_host: Vec<HostRule>,
+    /// Target that the proxy may reach although it is not public: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated. Its host
+    /// has to be allowed too.
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = net_target, env = "TOOLCRIB_ALLOW_NET")]
+    pub(crate) allow_net: Vec<String>,
+    /// Memory of all its processes and temporary files together, in MiB (default 4096).
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub(crate) memory: Option<u64>,
+    /// Processes and threads at one time (default 1024).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) processes: Option<u32>,
+    /// What it may fill of the disk, temporary files included, in MiB (default 4096).
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub(crate) disk: Option<u64>,
+    /// Time from start to end, in seconds or as 90s, 15m, 1h (default: none).
+    #[arg(long, value_name = "S", value_parser = units::duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// The weakest level that will do: none, reduced or namespace.
+    #[arg(long, value_name = "MINIMUM", default_value = "reduced")]
+    pub(crate) level: Level,
+    /// The program and its arguments.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxNet {
+    /// Nothing.
+    None,
+    /// The hosts of --allow-host.
+    Proxy,
+    /// Everything that this machine reaches.
+    Full,
+}

@@ -1,0 +1,77 @@
+//! `toolcrib status`: does a daemon run, where, and what does it do?
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::daemon::client::{Client, UNREACHABLE};
+use crate::daemon::{Place, url};
+use crate::output::{self, Failure};
+use crate::{session, terminal, world};
+
+pub(crate) fn run(json: bool) -> Result<u8, Failure> {
+    world::block_on(async {
+        let Some(client) = Client::find().await? else {
+            if json {
+                output::document(&json!({"running": false}), true)?;
+            } else {
+                output::note("toolcrib: no daemon runs; start one with `toolcrib serve`");
+            }
+            return Ok(UNREACHABLE);
+        };
+        let status = client.get("/api/v1/status").await?;
+        let at = places(&client)?;
+        if json {
+            let mut row = json!({"running": true, "at": at});
+            if let (Some(row), Some(status)) = (row.as_object_mut(), status.as_object()) {
+                row.extend(status.clone());
+            }
+            output::document(&row, true)?;
+            return Ok(0);
+        }
+        output::data(&text(&client, &at, &status))?;
+        Ok(0)
+    })
+}
+
+/// Where it listens.
+fn places(client: &Client) -> Result<Vec<String>, Failure> {
+    let own = if client.is_own() { Place::own()?.address()? } else { None };
+    let Some(address) = own else { return Ok(vec![client.to_string()]) };
+    let socket = address.unix.as_ref().map(|path| path.display().to_string());
+    Ok(url(&address).into_iter().chain(socket).collect())
+}
+
+fn text(client: &Client, at: &[String], status: &Value) -> String {
+    let number = |path: &str| status.pointer(path).and_then(Value::as_u64).unwrap_or_default();
+    let word = |path: &str| {
+        let word = status.pointer(path).and_then(Value::as_str).unwrap_or("none");
+        terminal::one_line(word)
+    };
+    let up = session::duration(Duration::from_secs(client.health.up_seconds));
+    let mut lines = vec![
+        format!("toolcrib {} runs, process {}, for {up}", client.health.version, number("/pid")),
+        format!("listens    {}", at.join(", ")),
+        format!("workspace  {}", word("/workspace")),
+        format!("store      {}", word("/store")),
+        format!("tools      {} on of {}", number("/tools_on"), number("/tools")),
+        format!(
+            "calls      {} running, {} queued, {} received",
+            number("/calls/running"),
+            number("/calls/queued"),
+            number("/calls/received")
+        ),
+        format!(
+            "runs       {} at work, {} questions wait for a person",
+            number("/runs"),
+            number("/approvals_pending")
+        ),
+    ];
+    if status.pointer("/tools_enabled") == Some(&Value::Bool(false)) {
+        lines.push("Every tool is stopped; `toolcrib start-tools` lets them run again.".to_owned());
+    }
+    if status.pointer("/stopping") == Some(&Value::Bool(true)) {
+        lines.push("It was told to stop and takes nothing new.".to_owned());
+    }
+    lines.join("\n")
+}

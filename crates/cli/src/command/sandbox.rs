@@ -1,0 +1,156 @@
+//! `toolcrib sandbox`: a program with bounds, and what this host enforces.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use toolcrib_app::net::{AddressPolicy, SystemResolver};
+use toolcrib_app::sandbox::{
+    Backend, Bubblewrap, Egress, Ended, HostRules, Job, Level, Local, Network, Policy, Probe,
+    Resources, SandboxError, Stop, run_here,
+};
+
+use crate::cli::{Sandbox, SandboxExec, SandboxNet};
+use crate::output::{self, Failure};
+use crate::world;
+
+/// Exit code of a program whose time was over (DESIGN 7).
+const TIMED_OUT: u8 = 124;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+pub(super) fn run(command: &Sandbox, json: bool) -> Result<u8, Failure> {
+    match command {
+        Sandbox::Status => status(json),
+        Sandbox::Exec(command) => exec(command),
+    }
+}
+
+fn exec(command: &SandboxExec) -> Result<u8, Failure> {
+    let (program, args) =
+        command.command.split_first().ok_or_else(|| Failure::usage("name a program after --"))?;
+    let mut job = Job::new(program, policy(command)?).args(args);
+    job.folder.clone_from(&command.cwd);
+    let addresses = AddressPolicy::allowing(&command.allow_net)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let egress = Egress::new(addresses, std::sync::Arc::new(SystemResolver));
+    let ended = run_here(&job, Level::Namespace, &egress).map_err(failure)?;
+    say_what_happened(&ended);
+    Ok(code(&ended))
+}
+
+fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
+    let network = match command.net {
+        SandboxNet::None => Network::None,
+        SandboxNet::Proxy => Network::Hosts(HostRules::from_iter(command.allow_host.clone())),
+        SandboxNet::Full => Network::Full,
+    };
+    if command.net != SandboxNet::Proxy && !command.allow_host.is_empty() {
+        return Err(Failure::usage("--allow-host needs --net proxy"));
+    }
+    let usual = Resources::default();
+    let bytes = |mebibytes: Option<u64>| mebibytes.map(|mebibytes| mebibytes * MEBIBYTE);
+    let resources = Resources {
+        memory: bytes(command.memory).or(usual.memory),
+        processes: command.processes.or(usual.processes),
+        disk: bytes(command.disk).or(usual.disk),
+        wall: command.timeout,
+        ..usual
+    };
+    let mut denied = command.deny.clone();
+    denied.extend(own_folders());
+    // What a workspace brings along for us may be read, and is not for programs to change.
+    let mut readable = command.read.clone();
+    let brought = command.write.iter().map(|path| path.join(world::PROJECT));
+    readable.extend(brought.filter(|path| path.exists()));
+    let writable = command.write.clone();
+    Ok(Policy { readable, writable, denied, network, resources, minimum: command.level })
+}
+
+/// Our configuration, secrets and state: never inside, whatever is named.
+fn own_folders() -> impl Iterator<Item = PathBuf> {
+    world::config_folder().into_iter().chain(world::state_folder().ok())
+}
+
+fn say_what_happened(ended: &Ended) {
+    for refused in &ended.refused {
+        output::note(&format!("toolcrib: {} was not reached ({})", refused.host, refused.rule));
+    }
+    if let Some(stopped) = ended.stopped {
+        output::note(&format!("toolcrib: it was stopped because {}", stopped.because()));
+    }
+}
+
+fn code(ended: &Ended) -> u8 {
+    match ended.stopped {
+        Some(Stop::Time) => TIMED_OUT,
+        _ => u8::try_from(ended.status.code()).unwrap_or(u8::MAX),
+    }
+}
+
+fn failure(error: SandboxError) -> Failure {
+    let code = match &error {
+        SandboxError::NoProgram(_) => 127,
+        SandboxError::NotRun { .. } => 126,
+        SandboxError::Path { .. } | SandboxError::FolderNotVisible(_) => 2,
+        SandboxError::BelowMinimum { .. } | SandboxError::CannotHold { .. } => 5,
+        _ => 1,
+    };
+    let advice = match &error {
+        SandboxError::BelowMinimum { .. } => "; `toolcrib sandbox status` says what is missing",
+        SandboxError::FolderNotVisible(_) => "; name it with --read or --write",
+        _ => "",
+    };
+    Failure { code, message: format!("{error}{advice}") }
+}
+
+fn status(json: bool) -> Result<u8, Failure> {
+    let probes = world::block_on(async {
+        let mut probes = vec![Local::new().probe().await];
+        probes.push(Bubblewrap::new().probe().await);
+        Ok(probes)
+    })?;
+    let there_is_one = probes.iter().any(|probe| probe.strongest > Level::None);
+    if json {
+        output::document(&json!(probes), true)?;
+    } else {
+        let texts: Vec<String> = probes.iter().map(text).collect();
+        output::data(&texts.join("\n"))?;
+    }
+    Ok(u8::from(!there_is_one))
+}
+
+fn text(probe: &Probe) -> String {
+    let mut text = format!("{}: {}\n", probe.backend, probe.strongest);
+    for feature in &probe.features {
+        let works = if feature.works { "yes" } else { "no" };
+        text += &format!("  {:<14} {works:<4} {}\n", feature.name, feature.detail);
+    }
+    for limit in &probe.limits {
+        let works = if limit.works { "yes" } else { "no" };
+        text += &format!("  {:<14} {works:<4} {}\n", limit.name, limit.detail);
+    }
+    let tried: Vec<Level> = [Level::Namespace, Level::Reduced]
+        .into_iter()
+        .filter(|level| probe.cases.iter().any(|case| is_tried(case, *level)))
+        .collect();
+    if tried.is_empty() {
+        return text;
+    }
+    text += "  held at:";
+    for level in &tried {
+        text += &format!(" {level:<9}");
+    }
+    text += "\n";
+    for case in &probe.cases {
+        text += "          ";
+        for level in &tried {
+            text += &format!(" {:<9}", if case.held_at.contains(level) { "yes" } else { "NO" });
+        }
+        text += &format!(" {}\n", case.what);
+    }
+    text
+}
+
+fn is_tried(case: &toolcrib_app::sandbox::Case, level: Level) -> bool {
+    case.held_at.contains(&level) || case.open_at.contains(&level)
+}

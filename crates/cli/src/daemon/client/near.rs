@@ -1,0 +1,113 @@
+//! Over the socket of a daemon on this machine. Whoever may open it is its owner, so no token is sent.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::{Request, Response, header};
+use hyper_util::rt::TokioIo;
+use tokio::net::UnixStream;
+
+use super::{Ask, Reply, unreachable};
+use crate::output::Failure;
+
+/// A socket that is this user's.
+#[derive(Debug)]
+pub(super) struct Socket(PathBuf);
+
+impl Socket {
+    /// The socket at a path; `None` = there is none.
+    pub(super) fn at(path: &Path) -> Result<Option<Self>, Failure> {
+        let metadata = match std::fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let what = format!("the socket {} cannot be used: {error}", path.display());
+                return Err(unreachable(&what));
+            }
+        };
+        if !metadata.file_type().is_socket() {
+            return Err(unreachable(&format!("{} is no socket", path.display())));
+        }
+        // Whoever made it would read everything that is said.
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(unreachable(&format!(
+                "the daemon at {} is another user's; ask them for a token and set {} and TOOLCRIB_TOKEN",
+                path.display(),
+                super::URL
+            )));
+        }
+        Ok(Some(Self(path.to_owned())))
+    }
+
+    /// Sends a request and waits for the whole answer.
+    pub(super) async fn send(&self, ask: &Ask<'_>) -> Result<Reply, Failure> {
+        let (head, body) = self.answer(ask).await?.into_parts();
+        let body = body.collect().await.map_err(|error| self.broke(&error))?;
+        Ok(Reply { status: head.status.as_u16(), body: body.to_bytes().to_vec() })
+    }
+
+    /// Sends a request; its status, and its answer piece by piece.
+    pub(super) async fn open(&self, ask: &Ask<'_>) -> Result<(u16, Pieces), Failure> {
+        let response = self.answer(ask).await?;
+        let (status, place) = (response.status().as_u16(), self.to_string());
+        Ok((status, Pieces { body: response.into_body(), place }))
+    }
+
+    async fn answer(&self, ask: &Ask<'_>) -> Result<Response<Incoming>, Failure> {
+        let stream = UnixStream::connect(&self.0).await.map_err(|error| self.broke(&error))?;
+        let connected = http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = connected.map_err(|error| self.broke(&error))?;
+        // It ends with its request; what went wrong with it the request says.
+        tokio::spawn(connection);
+        let mut request = Request::builder()
+            .method(ask.method.clone())
+            .uri(ask.path)
+            .header(header::HOST, "localhost");
+        for (name, value) in &ask.headers {
+            request = request.header(*name, value);
+        }
+        let mut bytes = Bytes::new();
+        if let Some(body) = ask.body {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+            bytes = body.to_string().into();
+        }
+        let request = request.body(Full::new(bytes));
+        let request = request.map_err(|error| Failure::usage(error.to_string()))?;
+        sender.send_request(request).await.map_err(|error| self.broke(&error))
+    }
+
+    fn broke(&self, error: &dyn fmt::Display) -> Failure {
+        unreachable(&format!("the daemon at {self} does not answer: {error}"))
+    }
+}
+
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
+
+/// An answer, piece by piece.
+pub(crate) struct Pieces {
+    body: Incoming,
+    place: String,
+}
+
+impl Pieces {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        loop {
+            let broke = |error: hyper::Error| {
+                unreachable(&format!("the daemon at {} broke off: {error}", self.place))
+            };
+            let Some(frame) = self.body.frame().await else { return Ok(None) };
+            if let Ok(data) = frame.map_err(broke)?.into_data() {
+                return Ok(Some(data.to_vec()));
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! bubblewrap (`bwrap`) as the maker of the walls, where it is installed and ours cannot be built: on Ubuntu, for instance, its AppArmor
+//! profile allows it what it does not allow us. Our helper looks after it as after a sandbox of its own: time, limits, the end.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use toolcrib_net::BoxFuture;
+
+use super::command::kind;
+use super::filter;
+use super::local::Local;
+use super::plan::{Act, FILTERS, How, Net, Plan};
+use crate::backend::{Backend, Process};
+use crate::files;
+use crate::job::Job;
+use crate::policy::{Network, Policy};
+use crate::process::{DEFAULT_PATH, Limits, look_up};
+use crate::report::{Feature, Probe};
+use crate::{Level, SandboxError};
+
+const NAME: &str = "bubblewrap";
+
+/// The sandbox of another program. It holds what namespaces and the filter hold; there is no Landlock in it, and no proxy.
+#[derive(Debug, Default)]
+pub struct Bubblewrap {
+    local: Local,
+}
+
+impl Bubblewrap {
+    /// With this executable as helper, as in [`Local::new`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another executable as helper.
+    pub fn with_helper(program: impl Into<PathBuf>) -> Self {
+        Self { local: Local::with_helper(program) }
+    }
+
+    /// The program, if it is installed. One in a folder that the user may write to does not count.
+    fn program() -> Option<PathBuf> {
+        look_up(OsStr::new("bwrap"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
+    }
+
+    async fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
+        if matches!(job.policy.network, Network::Hosts(_)) {
+            return Err(SandboxError::NotBy { backend: NAME, what: "keep a list of hosts" });
+        }
+        if job.policy.minimum > Level::Namespace {
+            let (minimum, strongest) = (job.policy.minimum, Level::Namespace);
+            return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
+        }
+        let bwrap = Self::program().ok_or_else(|| SandboxError::NoProgram("bwrap".into()))?;
+        let mut plan = Plan::of(job)?;
+        let walls = walls(&plan);
+        let filters = kind(&plan, Level::Namespace);
+        if let Act::Run { program, args, env, filters: passed, .. } = &mut plan.act {
+            let count = filter::files(filters).map_err(SandboxError::Helper)?.len();
+            let numbers = (FILTERS..).take(count).map(|number| number.to_string());
+            let filtered = numbers.flat_map(|number| ["--add-seccomp-fd".to_owned(), number]);
+            let mut line: Vec<OsString> = walls;
+            line.extend(filtered.map(OsString::from));
+            line.extend(["--".into(), std::mem::replace(program, bwrap.into())]);
+            line.append(args);
+            *args = line;
+            env.extend(["HOME", "TMPDIR"].map(|name| (name.into(), "/tmp".into())));
+            env.extend(job.env.iter().cloned());
+            *passed = Some(filters);
+        }
+        plan.folder = "/".into();
+        plan.views.retain(|view| view.how == How::Write);
+        self.local.bare(&plan, job, Level::Namespace).await
+    }
+}
+
+/// What to tell it about a plan.
+fn walls(plan: &Plan) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    let mut say = |line: &[&OsStr]| words.extend(line.iter().map(OsString::from));
+    let word = OsStr::new;
+    for flag in ["--unshare-all", "--die-with-parent", "--new-session"] {
+        say(&[word(flag)]);
+    }
+    say(&[word("--cap-drop"), word("ALL")]);
+    if plan.net == Net::Host {
+        say(&[word("--share-net")]);
+    }
+    if rustix::process::geteuid().is_root() {
+        say(&[word("--uid"), word("1000"), word("--gid"), word("1000")]);
+    }
+    let size = plan.amounts.scratch().to_string();
+    say(&[word("--dev"), word("/dev"), word("--size"), word(&size), word("--tmpfs"), word("/tmp")]);
+    for view in &plan.views {
+        let path = &view.path;
+        match view.how {
+            How::Read => say(&[word("--ro-bind"), path, path]),
+            How::Write => say(&[word("--bind"), path, path]),
+            How::Hidden if view.path().is_dir() => {
+                say(&[word("--perms"), word("0111"), word("--tmpfs"), path]);
+            }
+            How::Hidden => say(&[word("--ro-bind"), word("/dev/null"), path]),
+        }
+    }
+    for view in plan.views.iter().filter(|view| view.how == How::Hidden && view.path().is_dir()) {
+        say(&[word("--remount-ro"), &view.path]);
+    }
+    for (at, target) in &plan.links {
+        // A link in a folder that is mounted is there already.
+        if !plan.views.iter().any(|view| Path::new(at).starts_with(view.path())) {
+            say(&[word("--symlink"), target, at]);
+        }
+    }
+    say(&[word("--proc"), word("/proc"), word("--remount-ro"), word("/proc")]);
+    say(&[word("--remount-ro"), word("/"), word("--chdir"), &plan.folder]);
+    words
+}
+
+impl Backend for Bubblewrap {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Probe> {
+        Box::pin(async move {
+            let Some(program) = Self::program() else {
+                return Probe::nothing(NAME, "bwrap", "not installed (package bubblewrap)");
+            };
+            let job = Job::new("true", Policy::default());
+            let forever = std::future::pending();
+            let tried = crate::backend::run(self, &job, b"", Limits::default(), forever).await;
+            let detail = match &tried {
+                Ok((report, _)) if report.end == crate::process::End::Exited(0) => {
+                    let path = program.display().to_string();
+                    let feature = Feature { name: "bwrap", works: true, detail: path };
+                    let strongest = Level::Namespace;
+                    let features = vec![feature];
+                    return Probe { backend: NAME, strongest, features, cases: Vec::new(), limits: Vec::new() };
+                }
+                Ok((report, _)) => report.stderr.last(300),
+                Err(error) => error.to_string(),
+            };
+            Probe::nothing(NAME, "bwrap", detail)
+        })
+    }
+
+    fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
+        Box::pin(self.begin(job))
+    }
+
+    fn put<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        bytes: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(async move { files::put(policy, path, bytes) })
+    }
+
+    fn get<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
+        Box::pin(async move { files::get(policy, path, most) })
+    }
+}

@@ -1,0 +1,419 @@
+//! The sandbox of this host, through a helper process that is started once and makes every sandbox.
+
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::RecvFlags;
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
+use toolcrib_net::BoxFuture;
+
+use super::control::{self, Blame, Event, Fault, Order};
+use super::plan::{Act, Plan};
+use super::start::{Begun, can_hold, error_of, levels, silent};
+use super::worker::{ROLE, Wanted};
+use super::{probe, sys};
+use crate::backend::{Backend, Handle, Process, Tell};
+use crate::egress::{self, Egress, Gate};
+use crate::files;
+use crate::job::{Ended, Job, Status, Stdin, Stop};
+use crate::policy::{Network, Policy};
+use crate::report::Probe;
+use crate::{Level, SandboxError};
+
+/// How long the first process of a sandbox is waited for after it gave its last word: the kernel takes its namespaces apart.
+const LAST: Duration = Duration::from_secs(5);
+
+/// The name that reports show.
+pub(super) const NAME: &str = "local";
+
+/// The sandbox of this host.
+#[derive(Debug)]
+pub struct Local {
+    helper: Helper,
+    strongest: Level,
+    egress: Egress,
+    works: OnceCell<Level>,
+}
+
+impl Default for Local {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Local {
+    /// With this executable as its own helper: its `main` calls [`worker_entry`](crate::worker_entry) first.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_helper("/proc/self/exe")
+    }
+
+    /// With another executable as helper.
+    pub fn with_helper(program: impl Into<PathBuf>) -> Self {
+        Self {
+            helper: Helper { program: program.into(), socket: Mutex::default() },
+            strongest: Level::Namespace,
+            egress: Egress::default(),
+            works: OnceCell::new(),
+        }
+    }
+
+    /// The same at this level at most, as if the host gave no more.
+    #[must_use]
+    pub fn at_most(mut self, level: Level) -> Self {
+        self.strongest = level;
+        self
+    }
+
+    /// The same with a proxy that looks hosts up and judges addresses like this.
+    #[must_use]
+    pub fn egress(mut self, egress: Egress) -> Self {
+        self.egress = egress;
+        self
+    }
+
+    /// Starts a plan that brings its own walls, under the same care.
+    pub(super) async fn bare(
+        &self,
+        plan: &Plan,
+        job: &Job,
+        level: Level,
+    ) -> Result<Process, SandboxError> {
+        let text = serde_json::to_vec(plan).map_err(|error| SandboxError::Helper(error.into()))?;
+        let running = self.try_level(&text, Level::None, job.stdin, job.bridge).await?;
+        let running = running.map_err(|fault| error_of(fault, Level::None, &job.policy))?;
+        running.into_process(level, &Network::Full, &self.egress)
+    }
+
+    /// Starts a plan at the strongest of these levels that the host gives. What worked once is where the next start begins.
+    async fn begin(
+        &self,
+        plan: &Plan,
+        policy: &Policy,
+        stdin: Stdin,
+        bridge: bool,
+    ) -> Result<(Running, Level), SandboxError> {
+        let text = serde_json::to_vec(plan).map_err(|error| SandboxError::Helper(error.into()))?;
+        let strongest = self.works.get().copied().unwrap_or(self.strongest);
+        let mut levels = levels(strongest, policy).into_iter().peekable();
+        if levels.peek().is_none() {
+            let minimum = policy.minimum;
+            return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
+        }
+        let mut last = None;
+        while let Some(level) = levels.next() {
+            can_hold(plan, level)?;
+            match self.try_level(&text, level, stdin, bridge).await? {
+                Ok(running) => {
+                    if strongest > level {
+                        let _ = self.works.set(level);
+                    }
+                    return Ok((running, level));
+                }
+                Err(fault) if fault.of == Blame::Host && levels.peek().is_some() => {}
+                Err(fault) => last = Some(error_of(fault, level, policy)),
+            }
+            if last.is_some() {
+                break;
+            }
+        }
+        Err(last.unwrap_or(SandboxError::Unsupported))
+    }
+
+    async fn try_level(
+        &self,
+        plan: &[u8],
+        level: Level,
+        stdin: Stdin,
+        bridge: bool,
+    ) -> Result<Result<Running, Fault>, SandboxError> {
+        let (mut running, theirs) = Running::new(stdin, bridge).map_err(SandboxError::Helper)?;
+        let file = file_of(plan).map_err(SandboxError::Helper)?;
+        let mut fds = vec![file.as_fd()];
+        fds.extend(theirs.iter().map(AsFd::as_fd));
+        self.helper.send(&Wanted { level }, &fds).map_err(SandboxError::Helper)?;
+        // What the sandbox holds is its own now: its end must be seen here.
+        drop(theirs);
+        let started = loop {
+            match receive(&running.control).await {
+                Ok(Some((event, fds))) => {
+                    if let Some(result) = running.begun.hear(event, fds) {
+                        break result;
+                    }
+                }
+                Ok(None) | Err(_) => break Err(silent()),
+            }
+        };
+        Ok(started.map(|()| running))
+    }
+
+    /// Tries something in a sandbox of this level; what it wrote is the result.
+    pub(super) async fn attempt(&self, plan: &Plan, level: Level) -> Result<Vec<u8>, Fault> {
+        use tokio::io::AsyncReadExt as _;
+        let helper = |error: io::Error| Fault::host("the helper")(error);
+        let text = serde_json::to_vec(plan).map_err(|error| helper(error.into()))?;
+        let running = self.try_level(&text, level, Stdin::Empty, false).await;
+        let mut running = running.map_err(|error| helper(io::Error::other(error)))??;
+        let mut said = Vec::new();
+        running.stdout.read_to_end(&mut said).await.map_err(helper)?;
+        Ok(said)
+    }
+
+    pub(super) fn limit(&self) -> Level {
+        self.strongest
+    }
+}
+
+impl Backend for Local {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Probe> {
+        Box::pin(probe::probe(self))
+    }
+
+    fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
+        Box::pin(async move {
+            let plan = Plan::of(job)?;
+            let bridge = matches!(plan.act, Act::Run { bridge: true, .. });
+            let (running, level) = self.begin(&plan, &job.policy, job.stdin, bridge).await?;
+            running.into_process(level, &job.policy.network, &self.egress)
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        bytes: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(async move { files::put(policy, path, bytes) })
+    }
+
+    fn get<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
+        Box::pin(async move { files::get(policy, path, most) })
+    }
+}
+
+/// The helper process, started when it is needed first, and again if it is gone.
+#[derive(Debug)]
+struct Helper {
+    program: PathBuf,
+    socket: Mutex<Option<OwnedFd>>,
+}
+
+impl Helper {
+    fn send(&self, wanted: &Wanted, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(socket) = socket.as_ref()
+            && control::send(socket, wanted, fds).is_ok()
+        {
+            return Ok(());
+        }
+        let fresh = socket.insert(self.start()?);
+        control::send(fresh, wanted, fds)
+    }
+
+    fn start(&self) -> io::Result<OwnedFd> {
+        let (ours, theirs) = control::pair()?;
+        let mut command = Command::new(&self.program);
+        command
+            .arg(ROLE)
+            .current_dir("/")
+            .env_clear()
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        // It ends when our end of the socket closes; then this takes its status, so that it is no zombie.
+        std::thread::Builder::new()
+            .name("toolcrib-helper".into())
+            .stack_size(64 * 1024)
+            .spawn(move || child.wait())?;
+        Ok(ours)
+    }
+}
+
+/// A sandbox that was made.
+struct Running {
+    control: AsyncFd<OwnedFd>,
+    begun: Begun,
+    stdin: Option<Sender>,
+    stdout: Receiver,
+    stderr: Receiver,
+    bridge: Option<UnixStream>,
+}
+
+impl Running {
+    /// Our ends, and theirs: control, standard input, output, errors, and the bridge if there is one.
+    fn new(stdin: Stdin, bridge: bool) -> io::Result<(Self, Vec<OwnedFd>)> {
+        let (control, their_control) = control::pair()?;
+        let (input, their_input) = match stdin {
+            Stdin::Empty => (None, std::fs::File::open("/dev/null")?.into()),
+            Stdin::Piped => {
+                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+                rustix::io::ioctl_fionbio(&write, true)?;
+                (Some(Sender::from_owned_fd(write)?), read)
+            }
+        };
+        let output = || -> io::Result<(Receiver, OwnedFd)> {
+            let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+            rustix::io::ioctl_fionbio(&read, true)?;
+            Ok((Receiver::from_owned_fd(read)?, write))
+        };
+        let ((stdout, their_stdout), (stderr, their_stderr)) = (output()?, output()?);
+        let mut theirs = vec![their_control, their_input, their_stdout, their_stderr];
+        let mut own_bridge = None;
+        if bridge {
+            let (ours, their_bridge) = std::os::unix::net::UnixStream::pair()?;
+            ours.set_nonblocking(true)?;
+            own_bridge = Some(UnixStream::from_std(ours)?);
+            theirs.push(their_bridge.into());
+        }
+        let control = watched(control)?;
+        let begun = Begun::default();
+        Ok((Self { control, begun, stdin: input, stdout, stderr, bridge: own_bridge }, theirs))
+    }
+
+    fn into_process(
+        self,
+        level: Level,
+        network: &Network,
+        egress: &Egress,
+    ) -> Result<Process, SandboxError> {
+        let proxy = match (network, self.begun.listener) {
+            (Network::Hosts(hosts), Some(listener)) => {
+                let gate = Gate::new(hosts.clone(), egress.clone());
+                listener.set_nonblocking(true).map_err(SandboxError::Helper)?;
+                let listener = tokio::net::TcpListener::from_std(listener);
+                let listener = listener.map_err(SandboxError::Helper)?;
+                let serving = tokio::spawn(egress::serve(listener, Arc::clone(&gate)));
+                Some(Proxy { gate, serving })
+            }
+            _ => None,
+        };
+        let ended = self.begun.pidfd.and_then(|fd| watched(fd).ok());
+        let handle = Hold { control: self.control, ended, level, proxy, told: None };
+        Ok(Process {
+            stdin: self.stdin.map(|stdin| Box::new(stdin) as _),
+            stdout: Box::new(self.stdout),
+            stderr: Box::new(self.stderr),
+            bridge: self.bridge.map(|bridge| Box::new(bridge) as _),
+            level,
+            handle: Box::new(handle),
+        })
+    }
+}
+
+/// The proxy of one sandbox. Dropped, it ends with all its connections.
+struct Proxy {
+    gate: Arc<Gate>,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// The hold on a sandbox: its end of the control socket is the sandbox's life.
+struct Hold {
+    control: AsyncFd<OwnedFd>,
+    ended: Option<AsyncFd<OwnedFd>>,
+    level: Level,
+    proxy: Option<Proxy>,
+    told: Option<Ended>,
+}
+
+impl Hold {
+    async fn end(&mut self) -> Result<Ended, SandboxError> {
+        if let Some(ended) = &self.told {
+            return Ok(ended.clone());
+        }
+        let (status, stopped, cpu) = loop {
+            match receive(&self.control).await {
+                Ok(Some((Event::Ended { status, stopped, cpu_micros }, _))) => {
+                    break (status, stopped, Duration::from_micros(cpu_micros));
+                }
+                Ok(Some(_)) => {}
+                // Its first process was killed from outside, and everything with it.
+                Ok(None) => break (Status::Signalled(libc::SIGKILL), Some(Stop::Killed), Duration::ZERO),
+                Err(error) => return Err(SandboxError::Helper(error)),
+            }
+        };
+        if let Some(ended) = &self.ended {
+            let _ = tokio::time::timeout(LAST, ended.readable()).await;
+        }
+        let refused = self.proxy.take().map(|proxy| proxy.gate.refused()).unwrap_or_default();
+        let ended = Ended { status, stopped, level: self.level, cpu, refused };
+        self.told = Some(ended.clone());
+        Ok(ended)
+    }
+}
+
+impl Handle for Hold {
+    fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>> {
+        Box::pin(self.end())
+    }
+
+    fn tell(&self, order: Tell) {
+        let order = match order {
+            Tell::End => Order::End,
+            Tell::Kill => Order::Kill,
+            Tell::Signal(number) => Order::Signal(number),
+        };
+        // It may be gone.
+        let _ = control::send(self.control.get_ref(), &order, &[]);
+    }
+}
+
+/// The next event of a sandbox; `None` = it is gone.
+async fn receive(control: &AsyncFd<OwnedFd>) -> io::Result<Option<(Event, Vec<OwnedFd>)>> {
+    loop {
+        let mut ready = control.readable().await?;
+        let taken = ready.try_io(|fd| match control::receive(fd.get_ref(), RecvFlags::DONTWAIT) {
+            // A socket whose other end was closed with messages unread.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+            taken => taken,
+        });
+        if let Ok(taken) = taken {
+            return taken;
+        }
+    }
+}
+
+/// A descriptor whose readability can be waited for.
+#[expect(deprecated, reason = "the way without `unsafe`; an owned descriptor stays open and the same")]
+fn watched(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(fd, Interest::READABLE)
+}
+
+/// A file in memory with this text.
+fn file_of(text: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(memfd_create("toolcrib-plan", MemfdFlags::CLOEXEC)?);
+    file.write_all(text)?;
+    Ok(file.into())
+}
+
+/// Whether this kernel has Landlock, and in which version.
+pub(super) fn landlock() -> Option<i64> {
+    sys::landlock_interface()
+}

@@ -1,0 +1,83 @@
+//! What a start says about itself, put into the words of the crate; and the order in which levels are tried.
+
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use super::control::{Blame, Event, Fault};
+use super::plan::{How, Net, Plan};
+use super::sys;
+use crate::policy::Policy;
+use crate::{Level, SandboxError};
+
+/// What is known of a sandbox so far.
+#[derive(Default)]
+pub(super) struct Begun {
+    /// For its first process.
+    pub(super) pidfd: Option<OwnedFd>,
+    /// Where the proxy is asked.
+    pub(super) listener: Option<TcpListener>,
+}
+
+impl Begun {
+    /// Takes in what the sandbox says; `Some` = it runs, or it does not.
+    pub(super) fn hear(&mut self, event: Event, fds: Vec<OwnedFd>) -> Option<Result<(), Fault>> {
+        match event {
+            Event::Forked => self.pidfd = fds.into_iter().next(),
+            Event::Listening => self.listener = fds.into_iter().next().map(TcpListener::from),
+            Event::Started | Event::Ended { .. } => return Some(Ok(())),
+            Event::Failed(fault) => return Some(Err(fault)),
+        }
+        None
+    }
+}
+
+/// A start that came to nothing without a word.
+pub(super) fn silent() -> Fault {
+    Fault { of: Blame::Host, step: "starting".to_owned(), errno: 0 }
+}
+
+/// The levels to try for a policy, strongest first.
+pub(super) fn levels(strongest: Level, policy: &Policy) -> Vec<Level> {
+    let own = [Level::Namespace, Level::Reduced, Level::None];
+    own.into_iter().filter(|level| *level <= strongest && *level >= policy.minimum).collect()
+}
+
+/// Whether a level can keep what a plan wants kept at all.
+pub(super) fn can_hold(plan: &Plan, level: Level) -> Result<(), SandboxError> {
+    let what = if level < Level::Namespace && plan.net == Net::Proxy {
+        "the list of hosts that may be reached"
+    } else if level == Level::None && plan.views.iter().any(|view| view.how == How::Hidden) {
+        "what may not be read"
+    } else {
+        return Ok(());
+    };
+    Err(SandboxError::CannotHold { level, what })
+}
+
+/// What a fault means when no weaker level may be tried.
+pub(super) fn error_of(fault: Fault, at: Level, policy: &Policy) -> SandboxError {
+    let source = fault.error();
+    match fault.of {
+        Blame::Program if source.kind() == std::io::ErrorKind::NotFound => {
+            SandboxError::NoProgram(PathBuf::from(fault.step))
+        }
+        Blame::Program => SandboxError::NotRun { program: fault.step.into(), source },
+        Blame::Path => SandboxError::Path { path: fault.step.into(), source },
+        Blame::Host if at == policy.minimum && at > Level::None => SandboxError::BelowMinimum {
+            minimum: policy.minimum,
+            strongest: below(at),
+            reason: format!("{}: {source}", fault.step),
+        },
+        Blame::Host => SandboxError::Setup { step: fault.step, source },
+    }
+}
+
+/// What is left where this level cannot be had.
+pub(super) fn below(level: Level) -> Level {
+    if level == Level::Namespace && sys::landlock_interface().is_some() {
+        Level::Reduced
+    } else {
+        Level::None
+    }
+}

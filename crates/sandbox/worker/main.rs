@@ -1,0 +1,89 @@
+//! The executable that tests use as sandbox helper, and as a program that is killed while it holds a sandbox.
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a program of the tests, which stops at the first surprise")]
+
+use std::ffi::OsString;
+
+use toolcrib_sandbox::{Backend as _, Egress, Job, Level, Local, Policy, SandboxError, run_here, worker_entry};
+
+fn main() {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(code) = worker_entry(args.iter().cloned()) {
+        std::process::exit(code.into());
+    }
+    let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
+    match words.as_slice() {
+        ["hold", level, marker] => hold(level.parse().expect("a level"), marker),
+        ["hold-here", level, marker] => {
+            let level = level.parse().expect("a level");
+            drop(run_here(&daemon(marker), level, &Egress::default()).expect("a sandbox"));
+        }
+        #[cfg(target_os = "linux")]
+        ["locked", marker] => locked(marker),
+        _ => std::process::exit(2),
+    }
+}
+
+/// A program with a daemon that would outlive it.
+fn daemon(marker: &str) -> Job {
+    let script = format!("setsid sleep {marker} & exec sleep {marker}");
+    Job::new("sh", Policy::default()).args(["-c", &script])
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+fn hold(level: Level, marker: &str) {
+    runtime().block_on(async {
+        let local = Local::new().at_most(level);
+        let mut process = local.start(&daemon(marker)).await.expect("a sandbox");
+        drop(process.wait().await);
+    });
+}
+
+/// A host that forbids user namespaces, as containers do: what is given there, and what is refused.
+#[cfg(target_os = "linux")]
+fn locked(marker: &str) {
+    forbid_namespaces();
+    runtime().block_on(async {
+        let local = Local::new();
+        println!("strongest {}", local.probe().await.strongest);
+        let mut job = daemon(marker);
+        let mut process = local.start(&job).await.expect("a weaker sandbox");
+        println!("runs at {}", process.level);
+        process.kill();
+        drop(process.wait().await);
+        job.policy.minimum = Level::Namespace;
+        // As if nothing had been tried before, too.
+        for local in [local, Local::new()] {
+            match local.start(&job).await {
+                Err(SandboxError::BelowMinimum { minimum, strongest: Level::Reduced, .. }) if minimum == Level::Namespace => {}
+                other => println!("{other:?}"),
+            }
+        }
+        println!("refused below namespace");
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn forbid_namespaces() {
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule, apply_filter,
+    };
+    let user = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
+    let condition = || {
+        let op = SeccompCmpOp::MaskedEq(user);
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, op, user).expect("a condition")
+    };
+    let rule = || vec![SeccompRule::new(vec![condition()]).expect("a rule")];
+    let apply = |rules: Vec<(i64, Vec<SeccompRule>)>, errno: i32| {
+        let refuse = SeccompAction::Errno(errno.unsigned_abs());
+        let arch = std::env::consts::ARCH.try_into().expect("a known machine");
+        let filter = SeccompFilter::new(rules.into_iter().collect(), SeccompAction::Allow, refuse, arch);
+        let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
+        apply_filter(&program).expect("a filter applied");
+    };
+    apply(vec![(libc::SYS_clone, rule()), (libc::SYS_unshare, rule())], libc::EPERM);
+    apply(vec![(libc::SYS_clone3, vec![])], libc::ENOSYS);
+}

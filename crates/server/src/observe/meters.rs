@@ -1,0 +1,232 @@
+//! Figures in the text form of Prometheus (OpenMetrics 1.0). Names and labels are part of the interface: docs/observability.md lists them.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use toolcrib_app::agent::events::Event;
+use toolcrib_app::core::CallRecord;
+
+/// The media type of the text.
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Seconds up to which durations are sorted: from a cached answer to a tool that uses all its time.
+const SECONDS: [f64; 15] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0];
+
+fn histogram() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfCall {
+    tool: String,
+    outcome: &'static str,
+    error: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfTool {
+    tool: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfModel {
+    provider: String,
+    model: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfTokens {
+    provider: String,
+    model: String,
+    kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRun {
+    status: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRoute {
+    method: &'static str,
+    route: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfAnswer {
+    method: &'static str,
+    route: String,
+    status: u16,
+}
+
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// What is counted where it happens.
+pub(crate) struct Meters {
+    calls: Family<OfCall, Counter>,
+    call_seconds: Histograms<OfTool>,
+    runs: Family<OfRun, Counter>,
+    runs_active: Gauge,
+    models: Family<OfModel, Counter>,
+    tokens: Family<OfTokens, Counter>,
+    requests: Family<OfAnswer, Counter>,
+    request_seconds: Histograms<OfRoute>,
+    requests_active: Gauge,
+}
+
+impl Default for Meters {
+    fn default() -> Self {
+        Self {
+            calls: Family::default(),
+            call_seconds: Family::new_with_constructor(histogram),
+            runs: Family::default(),
+            runs_active: Gauge::default(),
+            models: Family::default(),
+            tokens: Family::default(),
+            requests: Family::default(),
+            request_seconds: Family::new_with_constructor(histogram),
+            requests_active: Gauge::default(),
+        }
+    }
+}
+
+/// What is looked up when somebody asks for the figures.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Now {
+    /// Calls at work.
+    pub(crate) running: u64,
+    /// Calls that were received and have not ended.
+    pub(crate) open: u64,
+    /// Calls that wait for their turn.
+    pub(crate) queued: u64,
+    /// Questions that nobody has decided about.
+    pub(crate) pending: u64,
+    /// Events that observers were too slow for.
+    pub(crate) lost: u64,
+    /// Whether tools are on at all.
+    pub(crate) tools_on: bool,
+    /// How long the daemon has been up.
+    pub(crate) up: Duration,
+}
+
+impl Meters {
+    /// A call ended.
+    pub(super) fn call_ended(&self, record: &CallRecord) {
+        // A name that is no tool's is whatever a caller wrote.
+        let tool = record.facts.tool.as_ref().map_or("none", |tool| tool.as_str());
+        let outcome = record.end.outcome.as_str();
+        let error = record.end.error_type.map_or("none", |error| error.as_str());
+        let labels = OfCall { tool: tool.to_owned(), outcome, error };
+        self.calls.get_or_create(&labels).inc();
+        if record.end.attempts > 0 {
+            let seconds = Duration::from_nanos(record.end.run_nanos).as_secs_f64();
+            self.call_seconds.get_or_create(&OfTool { tool: labels.tool }).observe(seconds);
+        }
+    }
+
+    /// Something happened in a run.
+    pub(super) fn run_event(&self, event: &Event) {
+        match event {
+            Event::RunStart { .. } => {
+                self.runs_active.inc();
+            }
+            Event::RunPaused { status, .. } | Event::RunEnd { status, .. } => {
+                self.run_over(status);
+            }
+            Event::Answer { provider, model, usage, .. } => {
+                let (provider, model) = (provider.clone(), model.clone());
+                for (kind, tokens) in [
+                    ("input", usage.as_ref().and_then(|usage| usage.input)),
+                    ("output", usage.as_ref().and_then(|usage| usage.output)),
+                    ("cache_read", usage.as_ref().and_then(|usage| usage.cache_read)),
+                ] {
+                    let Some(tokens) = tokens else { continue };
+                    let (provider, model) = (provider.clone(), model.clone());
+                    self.tokens.get_or_create(&OfTokens { provider, model, kind }).inc_by(tokens);
+                }
+                self.models.get_or_create(&OfModel { provider, model }).inc();
+            }
+            _ => {}
+        }
+    }
+
+    /// A run has stopped working: it is over, or waits for a person.
+    pub(super) fn run_over(&self, status: &'static str) {
+        self.runs_active.dec();
+        self.runs.get_or_create(&OfRun { status }).inc();
+    }
+
+    /// A request came in.
+    pub(super) fn request_begun(&self) {
+        self.requests_active.inc();
+    }
+
+    /// A request was answered, or given up.
+    pub(super) fn request_over(&self) {
+        self.requests_active.dec();
+    }
+
+    /// How a request was answered. `route` is the template, not the path.
+    pub(super) fn answered(&self, method: &'static str, route: &str, status: u16, took: Duration) {
+        let of_answer = OfAnswer { method, route: route.to_owned(), status };
+        self.requests.get_or_create(&of_answer).inc();
+        let OfAnswer { method, route, .. } = of_answer;
+        self.request_seconds.get_or_create(&OfRoute { method, route }).observe(took.as_secs_f64());
+    }
+
+    /// All figures as text; `None` = they cannot be written.
+    pub(crate) fn text(&self, now: Now, version: &str) -> Option<String> {
+        let mut text = String::new();
+        text::encode(&mut text, &self.registry(now, version)).ok()?;
+        Some(text)
+    }
+
+    /// What is registered shares its figures with this; the rest is of now.
+    fn registry(&self, now: Now, version: &str) -> Registry {
+        let mut all = Registry::with_prefix("toolcrib");
+        all.register("build", "Version of the daemon", Info::new(vec![("version".to_owned(), version.to_owned())]));
+        all.register("calls", "Calls that ended, by tool, outcome and error", self.calls.clone());
+        let seconds = "Time that tools ran, waiting not counted";
+        all.register_with_unit("call", seconds, Unit::Seconds, self.call_seconds.clone());
+        all.register("runs", "Runs that ended or wait for a person, by status", self.runs.clone());
+        all.register("runs_active", "Runs at work", self.runs_active.clone());
+        all.register("model_requests", "Answers of models", self.models.clone());
+        all.register("model_tokens", "Tokens that models reported, by kind", self.tokens.clone());
+        all.register("http_requests", "Requests that were answered", self.requests.clone());
+        let seconds = "Time to the head of an answer";
+        all.register_with_unit("http_request", seconds, Unit::Seconds, self.request_seconds.clone());
+        all.register("http_requests_active", "Requests that wait for an answer", self.requests_active.clone());
+        for (name, help, value) in [
+            ("calls_running", "Calls whose tool is at work", now.running),
+            ("calls_open", "Calls that were received and have not ended", now.open),
+            ("calls_queued", "Calls that wait for their turn", now.queued),
+            ("approvals_pending", "Questions that nobody has decided about", now.pending),
+            ("tools_enabled", "1 = tools are on, 0 = the kill switch is pulled", u64::from(now.tools_on)),
+            ("uptime_seconds", "Seconds since the start", now.up.as_secs()),
+        ] {
+            all.register(name, help, gauge(value));
+        }
+        all.register("observer_events_lost", "Events that observers were too slow for", counter(now.lost));
+        all
+    }
+}
+
+fn gauge(value: u64) -> Gauge {
+    let gauge = Gauge::default();
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+    gauge
+}
+
+fn counter(value: u64) -> Counter<u64, AtomicU64> {
+    let counter = Counter::default();
+    counter.inc_by(value);
+    counter
+}

@@ -1,0 +1,284 @@
+//! The inbox: calls that wait for a person, and questions of models. Shown, and decided once.
+
+mod decide;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::core::store::Question;
+use toolcrib_app::core::{
+    ApprovalId, ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical, channel,
+};
+
+use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etagged, of_cursor};
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+use crate::role::{Principal, Role};
+
+pub(super) use decide::{Decided, Decide};
+
+/// The list, as its cursors name it.
+const LIST: &str = "approvals";
+/// Earlier decisions that are shown, and questions that are looked at for them.
+const EARLIER: usize = 5;
+const LOOKED_AT: usize = 200;
+
+/// A question with what became of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Approval {
+    /// Its id.
+    approval: String,
+    /// `pending`, `decided` or `expired`.
+    state: String,
+    /// Hash of everything that is shown: a decision names it, so that nobody decides about what was not seen.
+    nonce: String,
+    /// The call in question.
+    call: String,
+    /// The run that it belongs to.
+    run: Option<String>,
+    /// The agent that asks.
+    agent: String,
+    /// The conversation.
+    conversation: String,
+    /// What that is about.
+    topic: String,
+    /// The workspace.
+    workspace: String,
+    /// Who asks: `model`, `rest`, `mcp`, …
+    origin: String,
+    /// The channel.
+    channel: String,
+    /// Who asked for the call, where it came over this API.
+    by: String,
+    /// The tool.
+    tool: String,
+    /// The operation that policy names.
+    operation: String,
+    /// `safe`, `high` or `critical`.
+    risk: String,
+    /// What it may change.
+    effect: String,
+    /// How far it reaches.
+    reach: Value,
+    /// Why a person is asked: by a rule, the risk, or what the run has read.
+    reasons: Value,
+    /// One line that says what will happen; empty for those who only look.
+    summary: String,
+    /// The arguments, secrets masked; `null` for those who only look.
+    args: Value,
+    /// The model's question with its options, when it asks one itself; answered with `answer` or `skip`.
+    question: Option<Value>,
+    /// Milliseconds since 1970.
+    requested_at: i64,
+    /// Milliseconds since 1970; `null` = it waits as long as it takes.
+    expires_at: Option<i64>,
+    /// What was decided, by whom and when.
+    decision: Option<Value>,
+}
+
+/// A question with what helps to decide.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Shown {
+    /// The question.
+    #[serde(flatten)]
+    approval: Approval,
+    /// Hash of the tool's definition.
+    definition_hash: String,
+    /// Who goes on after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
+    goes_on: String,
+    /// What was decided about calls of this operation before, the newest first.
+    earlier: Vec<Earlier>,
+}
+
+/// An earlier decision.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Earlier {
+    /// Its id.
+    approval: String,
+    /// The arguments.
+    args: Value,
+    /// The decision.
+    decision: Option<Value>,
+}
+
+/// Which questions are listed.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Listed {
+    /// `pending` (the inbox, oldest first; the default) or `all` (the history, newest first).
+    state: Which,
+    /// Most rows, 1 to 500; 50 when nobody says.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+/// Which questions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    /// Those that wait.
+    #[default]
+    Pending,
+    /// All of them.
+    All,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/approvals", Role::Viewer, "Lists what waits for a person, or was decided.");
+    api.add(list.query::<Listed>().ok::<Page<Approval>>("Questions."), list_approvals);
+    let show = Operation::get("/approvals/{approval}", Role::Viewer, "Shows a question with what helps to decide.");
+    api.add(show.ok::<Shown>("The question."), show_approval);
+    let decide = Operation::post("/approvals/{approval}", Role::Approver, "Decides a question, once.")
+        .about("The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.");
+    api.add(decide.body::<Decide>().ok::<Decided>("It is decided."), decide::decide);
+}
+
+/// The hash of everything that is shown of a question: it never changes while the question waits.
+pub(super) fn nonce(request: &ApprovalRequest) -> String {
+    canonical::sha256(&serde_json::to_value(request).unwrap_or_default())
+}
+
+fn shown(principal: &Principal, request: &ApprovalRequest, decided: Option<&DecisionRecord>) -> Approval {
+    let sees = principal.sees_payloads();
+    let state = match decided {
+        Some(record) if record.is_expiry() => "expired",
+        Some(_) => "decided",
+        None if request.is_expired(SystemClock.now_ms()) => "expired",
+        None => "pending",
+    };
+    let context = &request.context;
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    Approval {
+        approval: request.id.to_string(),
+        state: state.to_owned(),
+        nonce: nonce(request),
+        call: request.call.to_string(),
+        run: request.run.map(|run| run.to_string()),
+        agent: context.agent.clone(),
+        conversation: context.conversation.clone(),
+        topic: context.topic.clone(),
+        workspace: context.workspace.clone(),
+        origin: word(json!(request.origin)),
+        channel: channel(context, request.origin).to_owned(),
+        by: context.device.clone(),
+        tool: request.tool.to_string(),
+        operation: request.operation.clone(),
+        risk: word(json!(request.risk)),
+        effect: word(json!(request.effect)),
+        reach: json!(request.reach),
+        reasons: json!(request.reasons),
+        summary: if sees { request.summary.clone() } else { String::new() },
+        args: if sees { request.args.clone() } else { Value::Null },
+        question: request.question.as_ref().filter(|_| sees).map(|question| json!(question)),
+        requested_at: request.requested_at,
+        expires_at: request.expires_at,
+        decision: decided.map(|record| decision(principal, record)),
+    }
+}
+
+/// What was decided; its words and arguments are not for those who only look.
+pub(super) fn decision(principal: &Principal, record: &DecisionRecord) -> Value {
+    let mut value = json!(record);
+    if let Some(members) = value.as_object_mut().filter(|_| !principal.sees_payloads()) {
+        members.retain(|name, _| ["decision", "scope", "taint", "decided_by", "decided_at"].contains(&name.as_str()));
+    }
+    value
+}
+
+async fn list_approvals(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(query): Query<Listed>,
+) -> Result<Response, Problem> {
+    let rows = PageQuery::rows(query.limit)?;
+    let page = match query.state {
+        Which::Pending => pending(&daemon, &principal, query.cursor.as_deref(), rows).await?,
+        Which::All => history(&daemon, &principal, query.cursor.as_deref(), rows).await?,
+    };
+    Ok(etagged(&headers, &page))
+}
+
+async fn pending(
+    daemon: &Daemon,
+    principal: &Principal,
+    from: Option<&str>,
+    rows: usize,
+) -> Result<Page<Approval>, Problem> {
+    let list = format!("{LIST} pending");
+    let after = of_cursor::<ApprovalId>(&list, from)?;
+    let open = daemon.stores().approvals.pending().await?;
+    // Ids are ordered by time.
+    let mine = open
+        .iter()
+        .filter(|request| request.context.owner == principal.owner)
+        .filter(|request| after.is_none_or(|after| request.id > after));
+    let found: Vec<&ApprovalRequest> = mine.take(rows + 1).collect();
+    let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
+    let next = next.map(|last| cursor(&list, &last.id));
+    let items = found.into_iter().take(rows).map(|request| shown(principal, request, None)).collect();
+    Ok(Page { items, next })
+}
+
+async fn history(
+    daemon: &Daemon,
+    principal: &Principal,
+    from: Option<&str>,
+    rows: usize,
+) -> Result<Page<Approval>, Problem> {
+    let list = format!("{LIST} all");
+    let (store, owner) = (&daemon.stores().approvals, &principal.owner);
+    let found = match of_cursor::<ApprovalId>(&list, from)? {
+        None => store.questions(owner, rows + 1).await?,
+        Some(before) => store.questions_before(owner, before, rows + 1).await?,
+    };
+    let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
+    let next = next.map(|(waiting, _)| cursor(&list, &waiting.request.id));
+    let items = found
+        .iter()
+        .take(rows)
+        .map(|(waiting, decided)| shown(principal, &waiting.request, decided.as_ref()))
+        .collect();
+    Ok(Page { items, next })
+}
+
+/// A question of this principal. Somebody else's is not there.
+async fn of(daemon: &Daemon, principal: &Principal, text: &str) -> Result<Question, Problem> {
+    let none = || Problem::not_found(format!("there is no approval {text}"));
+    let id: ApprovalId = text.parse().map_err(|_| none())?;
+    let found = daemon.stores().approvals.get(id).await?;
+    found.filter(|(waiting, _)| waiting.request.context.owner == principal.owner).ok_or_else(none)
+}
+
+async fn show_approval(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Result<Json<Shown>, Problem> {
+    let (waiting, decided) = of(&daemon, &principal, &id).await?;
+    let request = &waiting.request;
+    let questions = daemon.stores().approvals.questions(&principal.owner, LOOKED_AT).await?;
+    let like = |(other, decided): &&Question| {
+        let other = &other.request;
+        decided.is_some()
+            && other.id != request.id
+            && other.operation == request.operation
+            && other.question.is_some() == request.question.is_some()
+    };
+    let earlier = questions.iter().filter(like).take(EARLIER).map(|(other, decided)| Earlier {
+        approval: other.request.id.to_string(),
+        args: if principal.sees_payloads() { other.request.args.clone() } else { Value::Null },
+        decision: decided.as_ref().map(|record| decision(&principal, record)),
+    });
+    Ok(Json(Shown {
+        approval: shown(&principal, request, decided.as_ref()),
+        definition_hash: request.definition_hash.clone(),
+        goes_on: crate::live::place_of(&daemon, &waiting).await?.as_str().to_owned(),
+        earlier: earlier.collect(),
+    }))
+}

@@ -1,0 +1,254 @@
+//! Deciding: checked against what was seen, stored first, and then whoever has the call goes on with it.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::Decisions;
+use toolcrib_app::core::invoke::DecideError;
+use toolcrib_app::core::{
+    ApprovalRequest, Decision, DecisionRecord, GrantScope, SystemClock,
+};
+
+use super::{decision, nonce, of};
+use crate::api::{Json, Path};
+use crate::daemon::Daemon;
+use crate::live::{self, Next};
+use crate::problem::{Code, Problem};
+use crate::role::Principal;
+
+/// What is decided.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct Decide {
+    /// What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are for questions of a model.
+    decision: Kind,
+    /// The `nonce` of the question as it was seen.
+    nonce: String,
+    /// Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or `always`.
+    #[serde(default)]
+    scope: Option<Scope>,
+    /// Of `approve` that is remembered: what arguments must look like for it to count, by name, a glob for each.
+    #[serde(default)]
+    only: BTreeMap<String, String>,
+    /// Of `approve` that is remembered: whether it counts for what a run has read, too.
+    #[serde(default)]
+    taint: bool,
+    /// Of `deny`: words for the model.
+    #[serde(default)]
+    note: Option<String>,
+    /// Of `edit`: the arguments to run with. `***` stays what it stands for.
+    #[serde(default)]
+    args: Option<Value>,
+    /// Of `answer`: one of the options, or other words.
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// What can be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// Run it.
+    Approve,
+    /// Do not run it.
+    Deny,
+    /// Run it with these arguments.
+    Edit,
+    /// Do not run it, and let the run go on.
+    Skip,
+    /// The answer to a question.
+    Answer,
+}
+
+/// For how long an approval is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Scope {
+    /// For this call.
+    Once,
+    /// For the rest of the run.
+    Run,
+    /// For the rest of the conversation.
+    Conversation,
+    /// From now on.
+    Always,
+}
+
+impl Scope {
+    fn of_grant(self) -> GrantScope {
+        match self {
+            Self::Once => GrantScope::Once,
+            Self::Run => GrantScope::Run,
+            Self::Conversation => GrantScope::Conversation,
+            Self::Always => GrantScope::Always,
+        }
+    }
+}
+
+/// What came of deciding.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(in super::super) struct Decided {
+    /// The question.
+    approval: String,
+    /// What was decided, by whom and when.
+    decision: Value,
+    /// The call; its result is looked up by this id.
+    call: String,
+    /// Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
+    goes_on: String,
+    /// Its run.
+    run: Option<String>,
+}
+
+impl Decide {
+    /// The decision; what does not belong to it is not ignored.
+    fn decision(&self) -> Result<Decision, Problem> {
+        let given = [
+            ("scope", self.scope.is_some(), Kind::Approve),
+            ("only", !self.only.is_empty(), Kind::Approve),
+            ("taint", self.taint, Kind::Approve),
+            ("note", self.note.is_some(), Kind::Deny),
+            ("args", self.args.is_some(), Kind::Edit),
+            ("text", self.text.is_some(), Kind::Answer),
+        ];
+        let word = |kind: Kind| json!(kind).as_str().unwrap_or_default().to_owned();
+        if let Some((name, _, of)) = given.iter().find(|(_, is, of)| *is && *of != self.decision) {
+            let (of, mine) = (word(*of), word(self.decision));
+            return Err(Problem::invalid(format!("{name} belongs to {of}, not to {mine}")));
+        }
+        let missing = |name: &str| {
+            Problem::invalid(format!("{} needs {name}", word(self.decision)))
+        };
+        Ok(match self.decision {
+            Kind::Approve => Decision::Approve {
+                scope: self.scope.unwrap_or(Scope::Once).of_grant(),
+                only: self.only.clone(),
+                taint: self.taint,
+            },
+            Kind::Deny => Decision::Deny { note: self.note.clone() },
+            Kind::Edit => Decision::Edit { args: self.args.clone().ok_or_else(|| missing("args"))? },
+            Kind::Skip => Decision::Skip,
+            Kind::Answer => Decision::Answer { text: self.text.clone().ok_or_else(|| missing("text"))? },
+        })
+    }
+}
+
+pub(super) async fn decide(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(wanted): Json<Decide>,
+) -> Result<Json<Decided>, Problem> {
+    let (waiting, first) = of(&daemon, &principal, &id).await?;
+    let request = &waiting.request;
+    if let Some(first) = first {
+        return Err(decided_before(&principal, request, &first));
+    }
+    check(&daemon, &principal, request, &wanted)?;
+    let next = live::place_of(&daemon, &waiting).await?;
+    if let Next::Over = next {
+        return Err(Problem::new(Code::Gone, "the run of this question is over; nothing waits for a decision"));
+    }
+    // What goes on alone is on the list of what must be done before it is decided: a crash in between loses nothing.
+    let promised = match next {
+        Next::Call => Some(live::promise(&daemon, &waiting).await?),
+        _ => None,
+    };
+    let record = DecisionRecord {
+        decision: wanted.decision()?,
+        decided_by: principal.name.clone(),
+        decided_at: 0,
+    };
+    let decided = decisions(&daemon).record(request.id, record).await;
+    let lost = matches!(decided, Err(DecideError::AlreadyDecided(_)));
+    if let Some(promised) = promised.as_ref().filter(|_| lost) {
+        // Whoever was faster goes on with it.
+        let _ = daemon.stores().calls.done(promised.id).await;
+    } else {
+        let goes_on = next.as_str().to_owned();
+        live::go_on(&daemon, next, promised).await;
+        daemon.live().poke();
+        if let Ok(record) = &decided {
+            return Ok(Json(Decided {
+                approval: request.id.to_string(),
+                decision: decision(&principal, record),
+                call: request.call.to_string(),
+                goes_on,
+                run: request.run.map(|run| run.to_string()),
+            }));
+        }
+    }
+    match decided {
+        Err(DecideError::AlreadyDecided(first)) => Err(decided_before(&principal, request, &first)),
+        Err(error) => Err(refused(request, error)),
+        Ok(_) => Err(Problem::new(Code::Internal, "the decision was stored and not answered")),
+    }
+}
+
+/// Where decisions are written down.
+fn decisions(daemon: &Daemon) -> Decisions<'_> {
+    let stores = daemon.stores();
+    Decisions {
+        approvals: &*stores.approvals,
+        grants: &*stores.grants,
+        clock: &SystemClock,
+        sealing: daemon.toolcrib().engine().sealing(),
+    }
+}
+
+/// Whether this principal may decide about this with that.
+fn check(
+    daemon: &Daemon,
+    principal: &Principal,
+    request: &ApprovalRequest,
+    wanted: &Decide,
+) -> Result<(), Problem> {
+    if wanted.nonce != nonce(request) {
+        return Err(Problem::conflict(
+            "the nonce is not that of this question: what was seen is not what waits here; read it again",
+        ));
+    }
+    if daemon.settings().four_eyes && request.context.device == principal.name {
+        return Err(Problem::new(
+            Code::Forbidden,
+            "nobody decides about their own requests here (four_eyes); somebody else has to",
+        ));
+    }
+    if !wanted.decision()?.fits(request) {
+        return Err(Problem::invalid(match request.question {
+            Some(_) => "this is a question of the model: answer or skip it",
+            None => "this is a call: approve, edit, deny or skip it",
+        }));
+    }
+    Ok(())
+}
+
+/// The first decision stands.
+fn decided_before(principal: &Principal, request: &ApprovalRequest, first: &DecisionRecord) -> Problem {
+    if first.is_expiry() {
+        return late(request);
+    }
+    let words = format!("it was decided before, by {}", first.decided_by);
+    Problem::conflict(words).about(decision(principal, first))
+}
+
+fn late(request: &ApprovalRequest) -> Problem {
+    let words = format!("nobody decided about {} in time; it was not run", request.id);
+    Problem::new(Code::Gone, words)
+}
+
+fn refused(request: &ApprovalRequest, error: DecideError) -> Problem {
+    match error {
+        DecideError::Expired => late(request),
+        DecideError::NotFound => Problem::not_found(format!("there is no approval {}", request.id)),
+        DecideError::Unfit => Problem::invalid(error.to_string()),
+        DecideError::Undecided | DecideError::AlreadyDecided(_) => Problem::conflict(error.to_string()),
+        DecideError::Store(_) => {
+            tracing::error!(%error, "a decision could not be stored");
+            Problem::new(Code::Unavailable, "the decision could not be stored, so it does not count").retry_after(1)
+        }
+    }
+}

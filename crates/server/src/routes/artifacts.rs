@@ -1,0 +1,341 @@
+//! Stored results: what is known of them, their pages as a model reads them, and the bytes as they are, to be saved and never to be shown as
+//! a page of this daemon.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toolcrib_app::core::{ArtifactMeta, ArtifactRef, ArtifactStore, Call, StoreError};
+
+use super::calls::document::{answer, no_answer, told_by_status};
+use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+use crate::work::Awaited;
+
+/// Bytes that are read at once while one is sent: more of it is never in memory.
+const CHUNK: usize = 128 * 1024;
+
+/// A stored result.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct ArtifactDocument {
+    /// Its name.
+    artifact: String,
+    /// Media type.
+    media_type: String,
+    /// Whose words it is: `tool`, `workspace` or `external`.
+    trust: String,
+    /// Where it comes from.
+    source: Option<String>,
+    /// Bytes kept.
+    bytes: u64,
+    /// Bytes that the tool produced; more than `bytes` where too many came.
+    total_bytes: u64,
+    /// SHA-256 of its owner, a zero byte and the bytes kept.
+    sha256: String,
+    /// Call that made it.
+    call: String,
+    /// Run that made it.
+    run: Option<String>,
+    /// Conversation that it was made in.
+    conversation: Option<String>,
+    /// Milliseconds since 1970.
+    created_at: i64,
+    /// When it may be removed, milliseconds since 1970; absent = never.
+    expires_at: Option<i64>,
+}
+
+/// How many are wanted, the newest first.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ListQuery {
+    /// Most rows, 1 to 500; 50 when nobody says.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+}
+
+/// Which part is wanted.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct PartQuery {
+    /// Byte to begin at; each page says the next one.
+    offset: Option<u64>,
+    /// Bytes to read, at most 19,000.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+    /// Regular expression: the lines that match, each with its offset, instead of a page.
+    #[schemars(length(min = 1))]
+    pattern: Option<String>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/artifacts", Role::Viewer, "Lists stored results, the newest first.");
+    api.add(list.query::<ListQuery>().ok::<Page<ArtifactDocument>>("At most as many as were asked for."), list_artifacts);
+    let show = Operation::get("/artifacts/{ref}", Role::Viewer, "Shows what is known of a stored result.");
+    api.add(show.ok::<ArtifactDocument>("What it is, and where it comes from."), show_artifact);
+    let part = Operation::get("/artifacts/{ref}/page", Role::Caller, "Reads a part of a stored result, made harmless.");
+    let part = part.about("A call of `read_artifact`: what it answers is what a model would read.").query::<PartQuery>();
+    api.add(told_by_status(part), read_page);
+    let content = Operation::get("/artifacts/{ref}/content", Role::Caller, "Gives the bytes of a stored result, to be saved.")
+        .about("As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.")
+        .header("range", "One range, such as `bytes=0-1023`.")
+        .gives("application/octet-stream", "The bytes.");
+    api.add(content.empty(206, "The part that was asked for.").empty(416, "The range is beyond the end."), send_content);
+    let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
+    api.add(remove.empty(204, "It is gone, whatever still refers to it."), remove_artifact);
+}
+
+fn document(meta: ArtifactMeta) -> ArtifactDocument {
+    ArtifactDocument {
+        artifact: meta.artifact.0,
+        media_type: meta.media_type,
+        trust: super::calls::word(&meta.trust).unwrap_or_default(),
+        source: meta.source,
+        bytes: meta.bytes,
+        total_bytes: meta.total_bytes,
+        sha256: meta.sha256,
+        call: meta.call.to_string(),
+        run: meta.run.map(|run| run.to_string()),
+        conversation: Some(meta.conversation).filter(|text| !text.is_empty()),
+        created_at: meta.created_at,
+        expires_at: meta.expires_at,
+    }
+}
+
+/// Reads from the store of artifacts, beside the tasks that answer.
+pub(super) async fn beside<T: Send + 'static>(
+    daemon: &Daemon,
+    read: impl FnOnce(&dyn ArtifactStore) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Problem> {
+    let store = Arc::clone(&daemon.stores().artifacts);
+    let read = tokio::task::spawn_blocking(move || read(&*store)).await;
+    let failed = |_| Problem::new(Code::Internal, "the stored result could not be read");
+    Ok(read.map_err(failed)??)
+}
+
+async fn known(daemon: &Daemon, principal: &Principal, name: &str) -> Result<ArtifactMeta, Problem> {
+    let artifact = ArtifactRef(name.to_owned());
+    let missing = || {
+        let shown: String = name.chars().take(60).collect();
+        Problem::not_found(format!("there is no stored result {shown}; it may have expired"))
+    };
+    if !artifact.is_well_formed() {
+        return Err(missing());
+    }
+    let owner = principal.owner.clone();
+    let meta = beside(daemon, move |store| store.meta(&artifact, &owner)).await?;
+    meta.ok_or_else(missing)
+}
+
+async fn list_artifacts(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<ArtifactDocument>>, Problem> {
+    let limit = PageQuery::rows(query.limit)?;
+    let (owner, payloads) = (principal.owner.clone(), principal.sees_payloads());
+    let all = beside(&daemon, move |store| store.list(&owner, limit)).await?;
+    let shown = all.into_iter().map(|meta| without_source(document(meta), payloads));
+    Ok(Json(Page::whole(shown.collect())))
+}
+
+/// A path or an address is what went into a call.
+fn without_source(document: ArtifactDocument, payloads: bool) -> ArtifactDocument {
+    let source = document.source.filter(|_| payloads);
+    ArtifactDocument { source, ..document }
+}
+
+async fn show_artifact(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(name): Path<String>,
+) -> Result<Json<ArtifactDocument>, Problem> {
+    let meta = known(&daemon, &principal, &name).await?;
+    Ok(Json(without_source(document(meta), principal.sees_payloads())))
+}
+
+async fn read_page(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(name): Path<String>,
+    Query(query): Query<PartQuery>,
+) -> Result<Response, Problem> {
+    known(&daemon, &principal, &name).await?;
+    let mut args = json!({"ref": name});
+    let given = [
+        ("offset", query.offset.map(|offset| json!(offset))),
+        ("limit", query.limit.map(|limit| json!(limit))),
+        ("pattern", query.pattern.map(|pattern| json!(pattern))),
+    ];
+    for (key, value) in given {
+        if let (Some(value), Some(args)) = (value, args.as_object_mut()) {
+            args.insert(key.to_owned(), value);
+        }
+    }
+    let batch = daemon.batch_of(&principal, vec![Call::new("read_artifact", args)]);
+    match daemon.run_calls(&principal, batch, None, None).await? {
+        Awaited::Answers(mut answers) => Ok(answer(answers.pop().ok_or_else(no_answer)?)),
+        Awaited::GoOn(_) => Err(no_answer()),
+    }
+}
+
+async fn remove_artifact(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let meta = known(&daemon, &principal, &name).await?;
+    let owner = principal.owner.clone();
+    beside(&daemon, move |store| store.remove(&meta.artifact, &owner)).await?;
+    daemon.record(&principal, "artifact.remove", name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn send_content(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let meta = known(&daemon, &principal, &name).await?;
+    let tag = format!("\"{}\"", meta.sha256);
+    let asked = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
+    // A range of what it was before is answered with the whole (RFC 9110, 13.1.5).
+    let same = headers.get(header::IF_RANGE).is_none_or(|of| of.as_bytes() == tag.as_bytes());
+    let (status, part) = match asked.filter(|_| same).map(|range| part_of(range, meta.bytes)) {
+        None | Some(Part::Whole) => (StatusCode::OK, (0, meta.bytes)),
+        Some(Part::Of(start, end)) => (StatusCode::PARTIAL_CONTENT, (start, end)),
+        Some(Part::Beyond) => return Ok(beyond(meta.bytes)),
+    };
+    let body = Body::from_stream(pieces(&daemon, &principal, &meta, part));
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    let mut put = |name, value: String| {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    };
+    // Never its own type: it is somebody else's page, and this daemon's address.
+    put(header::CONTENT_TYPE, "application/octet-stream".to_owned());
+    put(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", meta.artifact));
+    put(header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned());
+    put(header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox".to_owned());
+    put(header::CACHE_CONTROL, "private, no-store".to_owned());
+    put(header::ACCEPT_RANGES, "bytes".to_owned());
+    put(header::ETAG, tag);
+    put(header::CONTENT_LENGTH, (part.1 - part.0).to_string());
+    if status == StatusCode::PARTIAL_CONTENT {
+        put(header::CONTENT_RANGE, format!("bytes {}-{}/{}", part.0, part.1 - 1, meta.bytes));
+    }
+    Ok(response)
+}
+
+fn beyond(bytes: u64) -> Response {
+    let mut response = StatusCode::RANGE_NOT_SATISFIABLE.into_response();
+    if let Ok(range) = HeaderValue::from_str(&format!("bytes */{bytes}")) {
+        response.headers_mut().insert(header::CONTENT_RANGE, range);
+    }
+    response
+}
+
+/// What a range asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    /// Everything: it is no range that we know.
+    Whole,
+    /// From this byte to before that one.
+    Of(u64, u64),
+    /// Nothing that there is.
+    Beyond,
+}
+
+/// One range of bytes (RFC 9110, 14.1.2). What is written otherwise, or asks for several, is passed over, as the RFC has it.
+fn part_of(range: &str, bytes: u64) -> Part {
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        digits.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
+    };
+    let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-')) else {
+        return Part::Whole;
+    };
+    match (first.is_empty(), number(first), last.is_empty(), number(last)) {
+        (false, Some(first), true, _) if first < bytes => Part::Of(first, bytes),
+        (false, Some(first), false, Some(last)) if first > last => Part::Whole,
+        (false, Some(first), false, Some(last)) if first < bytes => {
+            Part::Of(first, last.saturating_add(1).min(bytes))
+        }
+        (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => Part::Beyond,
+        (true, _, false, Some(0)) => Part::Beyond,
+        (true, _, false, Some(_)) if bytes == 0 => Part::Beyond,
+        (true, _, false, Some(last)) => Part::Of(bytes.saturating_sub(last), bytes),
+        _ => Part::Whole,
+    }
+}
+
+/// The bytes from one place to another, read as they are sent.
+fn pieces(
+    daemon: &Daemon,
+    principal: &Principal,
+    meta: &ArtifactMeta,
+    (start, end): (u64, u64),
+) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> + Send + use<> {
+    let (daemon, artifact, owner) = (daemon.clone(), meta.artifact.clone(), principal.owner.clone());
+    stream::try_unfold(start, move |at| {
+        let (daemon, artifact, owner) = (daemon.clone(), artifact.clone(), owner.clone());
+        async move {
+            let length = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
+            if length == 0 {
+                return Ok(None);
+            }
+            let read = beside(&daemon, move |store| store.read(&artifact, &owner, at, length)).await;
+            match read {
+                Ok(Some(bytes)) if !bytes.is_empty() => {
+                    let next = at + bytes.len() as u64;
+                    Ok(Some((Bytes::from(bytes), next)))
+                }
+                // Cut off, so that nobody takes a part for the whole.
+                Ok(_) => Err(std::io::Error::other("the stored result is gone")),
+                Err(problem) => Err(std::io::Error::other(problem.detail)),
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_the_rfc_has_them() {
+        let check = |range: &str, expected: Part| {
+            assert_eq!(part_of(range, 100), expected, "{range}");
+        };
+        check("bytes=0-0", Part::Of(0, 1));
+        check("bytes=0-", Part::Of(0, 100));
+        check("bytes=10-19", Part::Of(10, 20));
+        check("bytes=90-900", Part::Of(90, 100));
+        check("bytes=-10", Part::Of(90, 100));
+        check("bytes=-900", Part::Of(0, 100));
+        check("bytes=99-99999999999999999999999", Part::Of(99, 100));
+        check("bytes=100-", Part::Beyond);
+        check("bytes=100-200", Part::Beyond);
+        check("bytes=-0", Part::Beyond);
+        check("bytes=20-10", Part::Whole);
+        check("bytes=0-1,5-6", Part::Whole);
+        check("bytes=a-b", Part::Whole);
+        check("bytes=+1-2", Part::Whole);
+        check("bytes=-", Part::Whole);
+        check("lines=1-2", Part::Whole);
+        check("", Part::Whole);
+        assert_eq!(part_of("bytes=0-", 0), Part::Beyond);
+        assert_eq!(part_of("bytes=-5", 0), Part::Beyond);
+    }
+}

@@ -1,0 +1,86 @@
+//! Stopping a call.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use toolcrib_app::core::invoke::DecideError;
+use toolcrib_app::core::{
+    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, Invoker as _, SystemClock,
+    WorkerState,
+};
+
+use super::document::{CallDocument, CallState};
+use super::look::Known;
+use crate::api::{Json, Path};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::Principal;
+
+pub(super) async fn cancel(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(call): Path<CallId>,
+) -> Result<Response, Problem> {
+    let engine = daemon.toolcrib().engine();
+    let known = Known::look_up(&daemon, &principal, call).await?;
+    let document = known.document(call);
+    let ended = !matches!(document.status, CallState::Running | CallState::Waiting);
+    if !ended && engine.cancel_call(call) {
+        let document = CallDocument { status: CallState::Running, ..document };
+        return Ok((StatusCode::ACCEPTED, Json(document)).into_response());
+    }
+    if let Known { stored: None, question: Some((waiting, None)), .. } = &known {
+        return take_back(&daemon, &principal, &waiting.request).await;
+    }
+    // It may have ended since it was looked at.
+    let known = Known::look_up(&daemon, &principal, call).await?;
+    Err(cannot(&daemon, call, &known).await)
+}
+
+/// Nobody needs to decide about it any more.
+async fn take_back(
+    daemon: &Daemon,
+    principal: &Principal,
+    request: &ApprovalRequest,
+) -> Result<Response, Problem> {
+    if let Some(run) = request.run {
+        let words = format!("it is a call of run {run}, which waits for it: stop the run, or decide about the call");
+        return Err(Problem::conflict(words));
+    }
+    let record = DecisionRecord {
+        decision: Decision::Deny { note: Some("The call was taken back by whoever made it.".to_owned()) },
+        decided_by: principal.name.clone(),
+        decided_at: SystemClock.now_ms(),
+    };
+    match daemon.toolcrib().engine().decide(request.id, record).await {
+        Ok(Some(answer)) => Ok(Json(CallDocument::from(answer)).into_response()),
+        Ok(None) | Err(DecideError::AlreadyDecided(_)) => {
+            let document = CallDocument::waiting(request);
+            let document = CallDocument { status: CallState::Running, approval: None, ..document };
+            Ok((StatusCode::ACCEPTED, Json(document)).into_response())
+        }
+        Err(DecideError::Expired) => {
+            Err(Problem::new(Code::Gone, "nobody decided in time, so it is not run"))
+        }
+        Err(error) => Err(Problem::new(Code::Unavailable, error.to_string()).retry_after(1)),
+    }
+}
+
+/// Why a call cannot be stopped from here.
+async fn cannot(daemon: &Daemon, call: CallId, known: &Known) -> Problem {
+    let document = known.document(call);
+    let about = serde_json::json!({"call": call, "status": document.status});
+    let words = match (&known.stored, document.status) {
+        (Some(stored), CallState::Running) => {
+            match daemon.stores().calls.worker(stored.row.epoch).await {
+                Ok(WorkerState::Alive(who)) => {
+                    format!("{who} runs it, and not this daemon: stop it there")
+                }
+                _ => "whoever ran it is gone; it is not at work".to_owned(),
+            }
+        }
+        (_, CallState::Running) => "another daemon goes on with it: stop it there".to_owned(),
+        _ => "it has ended".to_owned(),
+    };
+    Problem::conflict(words).about(about)
+}

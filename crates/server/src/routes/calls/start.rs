@@ -1,0 +1,153 @@
+//! Starting calls, and waiting for them as long as somebody wants to.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_app::core::{Answer, Call, CallId, RawArgs};
+
+use super::document::{CallDocument, CallState, answer, goes_on, no_answer};
+use crate::api::{BASE, Json};
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+use crate::role::Principal;
+use crate::work::{Awaited, MOST_CALLS, key_of};
+
+/// Longest time that somebody waits for a call in one request (10 minutes); without a limit a call is waited for to its end.
+const LONGEST_WAIT: u64 = 600_000;
+
+/// One call.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewCall {
+    /// Name of the tool, canonical or an alias.
+    #[schemars(length(min = 1))]
+    pub(crate) tool: String,
+    /// Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
+    #[serde(default)]
+    pub(crate) arguments: Value,
+}
+
+impl NewCall {
+    /// A text is read as a model would have written it, and a value is taken as it is.
+    pub(crate) fn call(self) -> Call {
+        let args = match self.arguments {
+            Value::String(text) => RawArgs::Text(text),
+            Value::Null => RawArgs::Text(String::new()),
+            value => RawArgs::Value(value),
+        };
+        Call::new(self.tool, args)
+    }
+}
+
+/// A call to be made.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StartCall {
+    /// Name of the tool, canonical or an alias.
+    #[schemars(length(min = 1))]
+    tool: String,
+    /// Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
+    #[serde(default)]
+    arguments: Value,
+    /// Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it takes. A call that is given a time is stored
+    /// before it begins, and goes on after a restart of the daemon.
+    #[schemars(range(max = 600_000))]
+    wait_ms: Option<u64>,
+}
+
+/// Several calls that run side by side.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StartCalls {
+    /// The calls, 1 to 100.
+    #[schemars(length(min = 1, max = 100))]
+    calls: Vec<NewCall>,
+    /// Milliseconds to wait for the last of them; as with one call.
+    #[schemars(range(max = 600_000))]
+    wait_ms: Option<u64>,
+}
+
+/// What became of several calls.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CallsDocument {
+    /// One for each call, in their order.
+    pub(crate) calls: Vec<CallDocument>,
+}
+
+pub(super) fn wait_of(millis: Option<u64>) -> Result<Option<Duration>, Problem> {
+    match millis {
+        Some(millis) if millis > LONGEST_WAIT => {
+            Err(Problem::invalid(format!("wait_ms is at most {LONGEST_WAIT}")))
+        }
+        millis => Ok(millis.map(Duration::from_millis)),
+    }
+}
+
+pub(super) async fn one(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Json(body): Json<StartCall>,
+) -> Result<Response, Problem> {
+    let (wait, key) = (wait_of(body.wait_ms)?, key_of(&headers)?);
+    let StartCall { tool, arguments, .. } = body;
+    let call = NewCall { tool: tool.clone(), arguments }.call();
+    let batch = daemon.batch_of(&principal, vec![call]);
+    let (id, response) = match daemon.run_calls(&principal, batch, wait, key.as_deref()).await? {
+        Awaited::Answers(mut answers) => {
+            let given = answers.pop().ok_or_else(no_answer)?;
+            (id_of(&given), answer(given))
+        }
+        Awaited::GoOn(calls) => {
+            let id = *calls.first().ok_or_else(no_answer)?;
+            (id, goes_on(id, &tool))
+        }
+    };
+    Ok(with_place(response, id))
+}
+
+pub(super) async fn several(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Json(body): Json<StartCalls>,
+) -> Result<Response, Problem> {
+    let (wait, key) = (wait_of(body.wait_ms)?, key_of(&headers)?);
+    if body.calls.is_empty() || body.calls.len() > MOST_CALLS {
+        return Err(Problem::invalid(format!("a batch has 1 to {MOST_CALLS} calls")));
+    }
+    let names: Vec<String> = body.calls.iter().map(|call| call.tool.clone()).collect();
+    let calls = body.calls.into_iter().map(NewCall::call).collect();
+    let batch = daemon.batch_of(&principal, calls);
+    let calls: Vec<CallDocument> =
+        match daemon.run_calls(&principal, batch, wait, key.as_deref()).await? {
+            Awaited::Answers(answers) => answers.into_iter().map(CallDocument::from).collect(),
+            Awaited::GoOn(ids) => {
+                let bare = |(id, name)| CallDocument::bare(id, name, CallState::Running);
+                ids.into_iter().zip(names).map(bare).collect()
+            }
+        };
+    let open = |call: &CallDocument| matches!(call.status, CallState::Running | CallState::Waiting);
+    let status = if calls.iter().any(open) { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok((status, Json(CallsDocument { calls })).into_response())
+}
+
+fn id_of(answer: &Answer) -> CallId {
+    match answer {
+        Answer::Done(outcome) => outcome.call,
+        Answer::Suspended(request) => request.call,
+    }
+}
+
+/// Says where it is found later.
+fn with_place(mut response: Response, call: CallId) -> Response {
+    if let Ok(place) = HeaderValue::from_str(&format!("{BASE}/calls/{call}")) {
+        response.headers_mut().insert(HeaderName::from(header::LOCATION), place);
+    }
+    response
+}

@@ -1,0 +1,58 @@
+//! The documentation as a page: rendered here from the same operations as the OpenAPI document, with nothing from elsewhere and no script.
+
+mod example;
+mod page;
+
+use std::sync::OnceLock;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+use toolcrib_app::core::canonical;
+
+use super::operations;
+use crate::api::{Api, Operation, document, matches};
+use crate::daemon::Daemon;
+use crate::role::Role;
+
+/// How it looks: one column on a telephone, dark where the person's screen is.
+const STYLE: &str = include_str!("style.css");
+
+pub(super) fn routes(api: &mut Api) {
+    let docs = Operation::get("/docs", Role::Viewer, "Shows this documentation.").open().at_root();
+    api.add(docs.tag("documents").gives("text/html; charset=utf-8", "The page."), docs_page);
+}
+
+/// Nothing is loaded and nothing runs: the one style is known by its hash.
+fn policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+}
+
+/// The page is the same for everybody and for as long as the daemon lives.
+fn page(daemon: &Daemon) -> &'static (String, String) {
+    static PAGE: OnceLock<(String, String)> = OnceLock::new();
+    PAGE.get_or_init(|| {
+        let page = page::render(&document(&operations(), &daemon.settings().version), STYLE);
+        let tag = format!("\"{}\"", canonical::sha256_parts(&[&page]).get(..32).unwrap_or_default());
+        (page, tag)
+    })
+}
+
+async fn docs_page(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+    let (page, tag) = page(&daemon);
+    let policy = HeaderValue::from_str(&policy());
+    let policy = policy.unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let common = [
+        (header::ETAG, HeaderValue::from_static(tag)),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    if matches(headers.get(header::IF_NONE_MATCH), tag) {
+        return (StatusCode::NOT_MODIFIED, common).into_response();
+    }
+    (common, axum::response::Html(page.as_str())).into_response()
+}

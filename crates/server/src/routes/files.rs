@@ -1,0 +1,261 @@
+//! Files of the workspace. There is no second way to them: each of these is a call of a file tool through the door, so that rules, the undo
+//! journal and the audit hold for it as for any other.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult, canonical};
+
+use super::artifacts::beside;
+use super::calls::document::{CallDocument, answer, no_answer, told_by_status};
+use crate::api::{Api, Bytes, Json, Operation, Query, matches};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+use crate::work::Awaited;
+
+/// Bytes of the largest file that is read whole (seed 001: 1 MB), with room for what is masked in it.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+
+/// Which file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PathQuery {
+    /// The path, relative to the workspace folder.
+    #[schemars(length(min = 1))]
+    path: String,
+}
+
+/// Which file is deleted.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DeleteQuery {
+    /// The path, relative to the workspace folder.
+    #[schemars(length(min = 1))]
+    path: String,
+    /// Whether a folder is deleted with everything in it.
+    #[serde(default)]
+    recursive: bool,
+}
+
+/// Which folder.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct FolderQuery {
+    /// The path, relative to the workspace folder; the workspace folder itself when nobody says.
+    path: Option<String>,
+}
+
+/// A text file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct FileDocument {
+    /// The path as it was asked for.
+    path: String,
+    /// Its text.
+    text: String,
+    /// What of it was made harmless, in words: then this is not letter for letter the file. Known secrets are masked in it all the same.
+    neutralised: Vec<String>,
+    /// The call that read it.
+    call: String,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let read = Operation::get("/files", Role::Caller, "Reads a text file of the workspace, up to 1 MB.");
+    let read = read.about("A call of `read_file`. Its `ETag` is for `If-Match`.").query::<PathQuery>();
+    api.add(failures(read.ok::<FileDocument>("Its text.")), read_file);
+    let list = Operation::get("/files/list", Role::Caller, "Lists a folder of the workspace.");
+    let list = list.about("A call of `list_dir`; `structured` has the entries.").query::<FolderQuery>();
+    api.add(told_by_status(list), list_folder);
+    let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
+        .about("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. `POST /changes/undo` takes it back.")
+        .header("if-match", "The `ETag` that was read, or `*`.")
+        .header("if-none-match", "`*`: only if there is no such file.")
+        .query::<PathQuery>()
+        .bytes();
+    api.add(told_by_status(write), write_file);
+    let delete = Operation::delete("/files", Role::Caller, "Deletes a file or folder of the workspace.")
+        .about("A call of `delete_file`, which people are asked about unless a rule allows it.")
+        .header("if-match", "The `ETag` that was read; none = whatever there is.")
+        .query::<DeleteQuery>();
+    api.add(told_by_status(delete), delete_file);
+}
+
+/// What the call of a tool may end with besides.
+fn failures(operation: Operation) -> Operation {
+    let operation = operation.answers::<CallDocument>(202, "It waits for a person.");
+    let mut statuses: Vec<u16> = ErrorType::ALL.iter().map(|why| why.http_status()).collect();
+    statuses.sort_unstable();
+    statuses.dedup();
+    statuses.into_iter().fold(operation, |operation, status| {
+        operation.answers::<CallDocument>(status, "It could not be read; `error_type` says why.")
+    })
+}
+
+/// One call to its end.
+async fn call(
+    daemon: &Daemon,
+    principal: &Principal,
+    tool: &str,
+    args: Value,
+) -> Result<Answer, Problem> {
+    let batch = daemon.batch_of(principal, vec![Call::new(tool, args)]);
+    match daemon.run_calls(principal, batch, None, None).await? {
+        Awaited::Answers(mut answers) => answers.pop().ok_or_else(no_answer),
+        Awaited::GoOn(_) => Err(no_answer()),
+    }
+}
+
+/// What a call brought, or the answer that says why there is nothing.
+fn brought(given: Answer) -> Result<(toolcrib_app::core::CallId, ModelResult), Box<Answer>> {
+    match given {
+        Answer::Done(outcome) => match &outcome.result {
+            Ok(result) if !result.is_error => Ok((outcome.call, result.clone())),
+            _ => Err(Box::new(Answer::Done(outcome))),
+        },
+        waits => Err(Box::new(waits)),
+    }
+}
+
+/// The text of a file, whole.
+async fn text_of(
+    daemon: &Daemon,
+    principal: &Principal,
+    path: &str,
+) -> Result<Result<FileDocument, Box<Answer>>, Problem> {
+    let given = call(daemon, principal, "read_file", json!({"path": path})).await?;
+    let (id, result) = match brought(given) {
+        Ok(found) => found,
+        Err(given) => return Ok(Err(given)),
+    };
+    let (text, neutralised) = match (result.artifact, result.result) {
+        // What is too long for a model is kept as it was read.
+        (Some(artifact), _) => (whole(daemon, principal, artifact).await?, Vec::new()),
+        (None, Value::String(text)) => (text, result.changes),
+        (None, data) => (data.to_string(), result.changes),
+    };
+    Ok(Ok(FileDocument { path: path.to_owned(), text, neutralised, call: id.to_string() }))
+}
+
+async fn whole(
+    daemon: &Daemon,
+    principal: &Principal,
+    artifact: ArtifactRef,
+) -> Result<String, Problem> {
+    let owner = principal.owner.clone();
+    let bytes = beside(daemon, move |store| store.read(&artifact, &owner, 0, MOST_BYTES)).await?;
+    let gone = || Problem::new(Code::Unavailable, "what was read could not be kept; try again");
+    Ok(String::from_utf8_lossy(&bytes.ok_or_else(gone)?).into_owned())
+}
+
+fn tag_of(text: &str) -> String {
+    format!("\"{}\"", canonical::sha256_text(text).get(..32).unwrap_or_default())
+}
+
+fn tagged(mut response: Response, text: &str) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&tag_of(text)) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+async fn read_file(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Query(query): Query<PathQuery>,
+) -> Result<Response, Problem> {
+    Ok(match text_of(&daemon, &principal, &query.path).await? {
+        Ok(file) => {
+            let text = file.text.clone();
+            tagged(Json(file).into_response(), &text)
+        }
+        Err(given) => answer(*given),
+    })
+}
+
+async fn list_folder(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Query(query): Query<FolderQuery>,
+) -> Result<Response, Problem> {
+    let path = query.path.unwrap_or_else(|| ".".to_owned());
+    Ok(answer(call(&daemon, &principal, "list_dir", json!({"path": path})).await?))
+}
+
+async fn write_file(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(query): Query<PathQuery>,
+    Bytes(body): Bytes,
+) -> Result<Response, Problem> {
+    let text = std::str::from_utf8(&body)
+        .map_err(|error| Problem::invalid(format!("the body is no UTF-8: {error}")))?;
+    if let Err(given) = may_write(&daemon, &principal, &headers, &query.path).await? {
+        return Ok(answer(*given));
+    }
+    let args = json!({"path": query.path, "content": text});
+    let given = call(&daemon, &principal, "write_file", args).await?;
+    let is_written = given.outcome().is_some_and(|outcome| !outcome.is_error());
+    let response = answer(given);
+    Ok(if is_written { tagged(response, text) } else { response })
+}
+
+/// Whether what is there is what the caller knows of.
+async fn may_write(
+    daemon: &Daemon,
+    principal: &Principal,
+    headers: &HeaderMap,
+    path: &str,
+) -> Result<Result<(), Box<Answer>>, Problem> {
+    let wanted = headers.get(header::IF_MATCH);
+    if wanted.is_some_and(|tag| tag.as_bytes() == b"*") {
+        return Ok(Ok(()));
+    }
+    if wanted.is_some() {
+        return match text_of(daemon, principal, path).await? {
+            Ok(file) if matches(wanted, &tag_of(&file.text)) => Ok(Ok(())),
+            Ok(_) => Err(stale()),
+            Err(given) if is_missing(&given) => Err(stale()),
+            Err(given) => Ok(Err(given)),
+        };
+    }
+    let only_new = headers.get(header::IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == b"*");
+    match brought(call(daemon, principal, "file_info", json!({"path": path})).await?) {
+        Err(given) if is_missing(&given) => Ok(Ok(())),
+        Err(given) => Ok(Err(given)),
+        Ok(_) if only_new => Err(Problem::new(Code::Stale, "there is such a file already")),
+        Ok(_) => Err(Problem::new(
+            Code::NeedsMatch,
+            "there is such a file: send `If-Match` with the ETag that GET /files gave, or `If-Match: *` to replace whatever there is",
+        )),
+    }
+}
+
+fn stale() -> Problem {
+    Problem::new(Code::Stale, "the file is not what you read; read it again")
+}
+
+fn is_missing(given: &Answer) -> bool {
+    given.outcome().and_then(|outcome| outcome.error_type()) == Some(ErrorType::FileNotFound)
+}
+
+async fn delete_file(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(query): Query<DeleteQuery>,
+) -> Result<Response, Problem> {
+    if headers.contains_key(header::IF_MATCH)
+        && let Err(given) = may_write(&daemon, &principal, &headers, &query.path).await?
+    {
+        return Ok(answer(*given));
+    }
+    let mut args = json!({"path": query.path});
+    if query.recursive {
+        args["recursive"] = json!(true);
+    }
+    Ok(answer(call(&daemon, &principal, "delete_file", args).await?))
+}

@@ -1,0 +1,221 @@
+//! The kill switch: no tool runs, on any daemon, until somebody lets them run again. It is a file, which stops every process of this machine at
+//! once, and a row, which the daemons of other machines read.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
+use toolcrib_app::{RunningCall, Stop, Switched};
+
+use super::calls::document::CallState;
+use super::switches::OWNER;
+use crate::api::{Api, Json, Operation};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+use crate::watch::EVERYWHERE;
+
+/// Time that calls have to end once they were told to; what takes longer is said to be running still.
+const END: Duration = Duration::from_secs(3);
+/// Time between two looks whether they have ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Why and how tools are stopped.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct StopBody {
+    /// Why, in words for people.
+    #[schemars(length(max = 1000))]
+    reason: String,
+    /// Whether calls that are at work are stopped too; `false` = they run to their end.
+    stop_running: Option<bool>,
+}
+
+/// How the kill switch stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct KillSwitchDocument {
+    /// Whether it is pulled: no tool runs.
+    engaged: bool,
+    /// Whether its file is there: no process of this machine runs a tool.
+    file: bool,
+    /// Whether its row is set: no daemon on this database runs a tool.
+    row: bool,
+    /// Who pulled it.
+    by: Option<String>,
+    /// When, in milliseconds since 1970.
+    at: Option<i64>,
+    /// Why.
+    reason: Option<String>,
+}
+
+/// How the kill switch stands, and what became of the calls that were at work.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Stopped {
+    /// How it stands now.
+    #[serde(flatten)]
+    switch: KillSwitchDocument,
+    /// Calls that were at work on this daemon.
+    calls: Vec<StoppedCall>,
+}
+
+/// A call that was at work when the kill switch was pulled.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct StoppedCall {
+    /// Its id.
+    call: String,
+    /// The tool.
+    tool: String,
+    /// Its run.
+    run: Option<String>,
+    /// What it may do, such as `side_effect`: what was cut off may have taken effect.
+    effect: String,
+    /// When it started, in milliseconds since 1970.
+    started_at: i64,
+    /// What became of it; `running` = it runs still.
+    status: CallState,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let show = Operation::get("/kill-switch", Role::Viewer, "Shows whether tools are stopped.");
+    api.add(show.ok::<KillSwitchDocument>("How it stands."), show_switch);
+    let pull = Operation::put("/kill-switch", Role::Operator, "Stops every tool, on every daemon.");
+    let pull = pull.about("Once this is answered, no call starts any more. It holds until somebody takes it back, through restarts too; nothing that a model can do leads here.");
+    api.add(pull.body::<StopBody>().ok::<Stopped>("No tool runs."), pull_switch);
+    let release = Operation::delete("/kill-switch", Role::Operator, "Lets tools run again.");
+    api.add(release.ok::<KillSwitchDocument>("They run, each as its own switches say."), release_switch);
+}
+
+async fn document(daemon: &Daemon) -> Result<KillSwitchDocument, Problem> {
+    let stop = daemon.toolcrib().kill_switch().read();
+    let rows = daemon.stores().switches.switches(OWNER).await?;
+    let everything = Switched::Everything.name();
+    let row = rows.into_iter().find(|row| row.name == everything && row.state == SwitchState::Off);
+    let some = |text: String| Some(text).filter(|text| !text.is_empty());
+    let by_row = row.as_ref().map(|row| (row.by.clone(), row.at));
+    Ok(KillSwitchDocument {
+        engaged: !daemon.toolcrib().engine().tools_enabled() || stop.is_some() || row.is_some(),
+        file: stop.is_some(),
+        row: row.is_some(),
+        by: stop.as_ref().and_then(|stop| some(stop.by.clone())).or(by_row.clone().map(|row| row.0)),
+        at: stop.as_ref().map(|stop| stop.at).filter(|at| *at > 0).or(by_row.map(|row| row.1)),
+        reason: stop.and_then(|stop| some(stop.why)),
+    })
+}
+
+async fn show_switch(State(daemon): State<Daemon>) -> Result<Json<KillSwitchDocument>, Problem> {
+    Ok(Json(document(&daemon).await?))
+}
+
+async fn pull_switch(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Json(body): Json<StopBody>,
+) -> Result<Response, Problem> {
+    // It is carried out even if whoever asks for it goes away.
+    let pulled = tokio::spawn(async move { pull(&daemon, &principal, body).await });
+    let failed = |_| Problem::new(Code::Internal, "look with GET /kill-switch whether it is pulled");
+    Ok(Json(pulled.await.map_err(failed)??).into_response())
+}
+
+async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<Stopped, Problem> {
+    let (toolcrib, now) = (daemon.toolcrib(), SystemClock.now_ms());
+    let stop_running = body.stop_running.unwrap_or(true);
+    let why: String = toolcrib.engine().sealing().secrets.mask(body.reason);
+    let stop = Stop {
+        by: principal.name.clone(),
+        at: now,
+        why: why.chars().take(1000).collect(),
+        finish_running: !stop_running,
+    };
+    let switch = Switch {
+        owner: OWNER.to_owned(),
+        name: Switched::Everything.name(),
+        state: SwitchState::Off,
+        by: principal.name.clone(),
+        at: now,
+    };
+    // The file comes first: it needs nothing that could be broken, and holds at once.
+    let file = toolcrib.kill_switch().engage(stop);
+    let running = toolcrib.engine().running();
+    let row = daemon.stores().switches.set_switch(switch).await;
+    let refreshed = toolcrib.refresh_switches().await;
+    if stop_running {
+        let _ = toolcrib.stop_running();
+    }
+    match (file, row) {
+        (Ok(()), Ok(())) => {}
+        (Ok(()), Err(error)) => {
+            tracing::error!(%error, "the kill switch could not be stored");
+            let words = "every tool of this machine is stopped, but the switch could not be stored: daemons of other machines go on";
+            return Err(Problem::new(Code::Unavailable, words));
+        }
+        (Err(error), Ok(())) => {
+            tracing::error!(%error, "the file of the kill switch could not be written");
+        }
+        (Err(error), Err(_)) => {
+            tracing::error!(%error, "the kill switch could not be pulled");
+            return Err(Problem::new(Code::Unavailable, "neither its file nor its row could be written: tools run on"));
+        }
+    }
+    refreshed?;
+    let (calls, ()) = tokio::join!(
+        ends(daemon, running, if stop_running { END } else { Duration::ZERO }),
+        // The daemons of other machines have read the row by then.
+        tokio::time::sleep(EVERYWHERE),
+    );
+    let switch = document(daemon).await?;
+    daemon.live().switched(&switch);
+    Ok(Stopped { switch, calls })
+}
+
+/// What becomes of these calls within this time.
+async fn ends(daemon: &Daemon, running: Vec<RunningCall>, limit: Duration) -> Vec<StoppedCall> {
+    let until = tokio::time::Instant::now() + limit;
+    let mut calls = Vec::with_capacity(running.len());
+    for call in running {
+        let mut status = status_of(daemon, &call).await;
+        while status == CallState::Running && tokio::time::Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+            status = status_of(daemon, &call).await;
+        }
+        calls.push(StoppedCall {
+            call: call.call.to_string(),
+            tool: call.tool.to_string(),
+            run: call.run.map(|run| run.to_string()),
+            effect: super::calls::word(&call.effect).unwrap_or_default(),
+            started_at: call.started_at_ms,
+            status,
+        });
+    }
+    calls
+}
+
+async fn status_of(daemon: &Daemon, call: &RunningCall) -> CallState {
+    match daemon.stores().calls.call(call.call).await {
+        Ok(Some(stored)) => {
+            stored.row.end.map_or(CallState::Running, |end| CallState::from(end.outcome))
+        }
+        // It was at work and nothing is written of it: nobody knows.
+        Ok(None) | Err(_) => CallState::Unknown,
+    }
+}
+
+async fn release_switch(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+) -> Result<Json<KillSwitchDocument>, Problem> {
+    let (name, now) = (Switched::Everything.name(), SystemClock.now_ms());
+    // The store first, so that nothing is half open when it cannot be written.
+    daemon.stores().switches.unset_switch(OWNER, &name, &principal.name, now).await?;
+    daemon.toolcrib().kill_switch().release().map_err(|error| {
+        tracing::error!(%error, "the file of the kill switch could not be removed");
+        Problem::new(Code::Unavailable, "the file STOP in the state folder cannot be removed: tools stay stopped")
+    })?;
+    daemon.toolcrib().refresh_switches().await?;
+    let switch = document(&daemon).await?;
+    daemon.live().switched(&switch);
+    Ok(Json(switch))
+}

@@ -1,0 +1,103 @@
+//! The session of the page: who am I, exchange a token for a cookie, log out.
+
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::api::{Api, Json, Operation};
+use crate::daemon::Daemon;
+use crate::door::sessions::cookie_header;
+use crate::door::{Known, Site};
+use crate::problem::{Code, Problem};
+use crate::role::Role;
+
+/// Who asks, and what it may do.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Session {
+    /// As records name it.
+    name: String,
+    /// Whose rows it sees and writes; empty = the owner of this daemon.
+    owner: String,
+    /// What it may do.
+    roles: Vec<Role>,
+    /// Names or globs of the tools that it may call; absent = all in view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<String>>,
+    /// When its token ends, in milliseconds since 1970; absent = when it is revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+    /// Of a session: what the page sends as `X-Toolcrib-Session` with everything that changes something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    word: Option<String>,
+    /// Of a session: seconds until it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds_left: Option<u64>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let show = Operation::get("/session", Role::Viewer, "Says who asks and what it may do.");
+    api.add(show.ok::<Session>("By token, by session, or on the socket."), self::show);
+    let begin = Operation::post("/session", Role::Viewer, "Exchanges a token for the cookie of the page.");
+    let begin = begin.about(
+        "The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something \
+         needs the header `X-Toolcrib-Session` with the word of this answer as well. The session ends with its token, with its time, or with the daemon.",
+    );
+    api.add(begin.answers::<Session>(201, "The session began."), self::begin);
+    let end = Operation::delete("/session", Role::Viewer, "Logs the page out.");
+    api.add(end.empty(204, "The cookie counts for nothing."), self::end);
+}
+
+fn session(known: &Known) -> Session {
+    let principal = &known.principal;
+    Session {
+        name: principal.name.clone(),
+        owner: principal.owner.clone(),
+        roles: principal.roles.list(),
+        tools: principal.tools.clone(),
+        expires_at: principal.expires_at,
+        word: None,
+        seconds_left: None,
+    }
+}
+
+async fn show(
+    State(daemon): State<Daemon>,
+    Extension(known): Extension<Known>,
+    Extension(site): Extension<Site>,
+    headers: HeaderMap,
+) -> Json<Session> {
+    let by_cookie = !headers.contains_key(header::AUTHORIZATION);
+    let mine = by_cookie.then(|| daemon.door().sessions.shown(&headers, &site)).flatten();
+    let (word, seconds_left) = mine.map(|own| (own.word.clone(), own.seconds_left())).unzip();
+    Json(Session { word, seconds_left, ..session(&known) })
+}
+
+async fn begin(
+    State(daemon): State<Daemon>,
+    Extension(known): Extension<Known>,
+    Extension(site): Extension<Site>,
+) -> Result<Response, Problem> {
+    let Some(credential) = known.credential.clone().filter(|_| !site.origin.is_empty()) else {
+        return Err(Problem::invalid("a session is for a page, which comes over TCP with a token"));
+    };
+    let (own, cookie) = daemon
+        .door()
+        .sessions
+        .begin(credential, &site)
+        .map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+    let seconds_left = Some(own.seconds_left());
+    let body = Json(Session { word: Some(own.word), seconds_left, ..session(&known) });
+    let cookie = [(header::SET_COOKIE, cookie_header(&cookie))];
+    Ok((StatusCode::CREATED, cookie, body).into_response())
+}
+
+async fn end(
+    State(daemon): State<Daemon>,
+    Extension(site): Extension<Site>,
+    headers: HeaderMap,
+) -> Response {
+    let cookie = cookie_header(&daemon.door().sessions.end(&headers, &site));
+    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
+}

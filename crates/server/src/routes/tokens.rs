@@ -1,0 +1,346 @@
+//! Tokens: made, listed and taken back. The token itself is in the answer that makes it and nowhere else.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
+
+use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, of_cursor};
+use crate::daemon::Daemon;
+use crate::door::token_text;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role, Roles};
+
+/// Characters of a token's name.
+const NAME_CHARS: usize = 60;
+/// Tools that a token may be limited to.
+const TOOLS: usize = 200;
+/// The longest time that a token can be given: ten years.
+const LONGEST_SECONDS: u64 = 10 * 366 * 86_400;
+/// The name of the list, for cursors.
+const LIST: &str = "tokens";
+
+/// A token, without the token itself.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TokenRow {
+    /// Its id, such as `token_…`.
+    #[schemars(with = "String")]
+    id: TokenId,
+    /// What it is called.
+    name: String,
+    /// What it may do.
+    roles: Vec<String>,
+    /// Whose rows it sees and writes; empty = the owner of this daemon.
+    owner: String,
+    /// Names or globs of the tools that it may call; absent = all in view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<String>>,
+    /// Who made it.
+    created_by: String,
+    /// When, in milliseconds since 1970.
+    created_at: i64,
+    /// When it ends, in milliseconds since 1970; absent = when it is revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+    /// When it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked_at: Option<i64>,
+    /// Who revoked it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked_by: Option<String>,
+    /// When it was used last, to the minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<i64>,
+    /// Whether it holds now.
+    holds: bool,
+}
+
+/// A token that is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewToken {
+    /// What it is called, for people: 1 to 60 characters in one line.
+    name: String,
+    /// What it may do; none of them beyond the roles of whoever makes it.
+    roles: Vec<Role>,
+    /// Names of tools that it may call, or globs with `*`; absent = all in view.
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    /// Whose rows it sees and writes, if not those of whoever makes it.
+    #[serde(default)]
+    owner: Option<String>,
+    /// Seconds that it holds; absent = until it is revoked.
+    #[serde(default)]
+    expires_in_seconds: Option<u64>,
+}
+
+/// A token that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MadeToken {
+    /// The token. It is shown here once and kept nowhere.
+    token: String,
+    /// What is kept of it.
+    row: TokenRow,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/tokens", Role::Owner, "Lists the tokens.").query::<PageQuery>();
+    api.add(list.ok::<Page<TokenRow>>("Oldest first, those that hold no more too."), list_tokens);
+    let make = Operation::post("/tokens", Role::Owner, "Makes a token.").body::<NewToken>();
+    let make = make.about("A token has at most the roles, the tools and the time of the one that makes it.");
+    api.add(make.answers::<MadeToken>(201, "The token, shown this once."), make_token);
+    let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
+    api.add(show.ok::<TokenRow>("What is kept of it."), show_token);
+    let revoke = Operation::delete("/tokens/{id}", Role::Owner, "Takes a token back.");
+    let revoke = revoke.about(
+        "It holds no more once this is answered, and within a second on other daemons of the same store; streams that it reads end.",
+    );
+    api.add(revoke.empty(204, "It holds no more."), revoke_token);
+}
+
+impl From<ApiToken> for TokenRow {
+    fn from(token: ApiToken) -> Self {
+        let holds = token.holds_at(now());
+        let (revoked_by, revoked_at) = token.revoked.map(|by| (by.by, by.at)).unzip();
+        Self {
+            id: token.id,
+            name: token.name,
+            roles: token.roles,
+            owner: token.owner,
+            tools: token.tools,
+            created_by: token.created_by,
+            created_at: token.created_at,
+            expires_at: token.expires_at,
+            revoked_at,
+            revoked_by,
+            last_used_at: token.last_used_at,
+            holds,
+        }
+    }
+}
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// Those that a principal may see: its own owner's, and all if it is the owner of this daemon.
+async fn visible(daemon: &Daemon, principal: &Principal) -> Result<Vec<ApiToken>, Problem> {
+    let mut tokens = daemon.door().tokens.list().await?;
+    tokens.retain(|token| principal.owner.is_empty() || token.owner == principal.owner);
+    Ok(tokens)
+}
+
+async fn list_tokens(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Page<TokenRow>>, Problem> {
+    let limit = PageQuery::rows(query.limit)?;
+    let after: Option<TokenId> = of_cursor(LIST, query.cursor.as_deref())?;
+    let tokens = visible(&daemon, &principal).await?.into_iter();
+    let tokens = tokens.filter(|token| after.is_none_or(|after| token.id > after));
+    let rows: Vec<TokenRow> = tokens.take(limit + 1).map(TokenRow::from).collect();
+    Ok(Json(Page::first(rows, limit, LIST, |last| last.id)))
+}
+
+async fn show_token(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(id): Path<TokenId>,
+) -> Result<Json<TokenRow>, Problem> {
+    find(&daemon, &principal, id).await.map(|token| Json(token.into()))
+}
+
+async fn find(daemon: &Daemon, principal: &Principal, id: TokenId) -> Result<ApiToken, Problem> {
+    let found = visible(daemon, principal).await?.into_iter().find(|token| token.id == id);
+    found.ok_or_else(|| Problem::not_found(format!("there is no token {id}")))
+}
+
+async fn make_token(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Json(wanted): Json<NewToken>,
+) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    let failed = |error: token_text::NoRandom| Problem::new(Code::Internal, error.to_string());
+    let token = token_text::fresh().map_err(failed)?;
+    let row = checked(&principal, wanted, TokenHash::of(&token), now())?;
+    daemon.door().tokens.add(&token, row.clone()).await?;
+    daemon.record(&principal, "token.add", said_of(&row)).await?;
+    Ok((StatusCode::CREATED, Json(MadeToken { token, row: row.into() })))
+}
+
+async fn revoke_token(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(id): Path<TokenId>,
+) -> Result<StatusCode, Problem> {
+    let token = find(&daemon, &principal, id).await?;
+    // Twice is as good as once.
+    if daemon.door().tokens.revoke(id, &token.hash, &principal.name).await? {
+        daemon.record(&principal, "token.revoke", said_of(&token)).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn said_of(token: &ApiToken) -> String {
+    format!("{} \"{}\" ({})", token.id, token.name, token.roles.join(", "))
+}
+
+/// The row of a token that may be made: nothing in it is beyond whoever makes it.
+fn checked(
+    maker: &Principal,
+    wanted: NewToken,
+    hash: TokenHash,
+    now: i64,
+) -> Result<ApiToken, Problem> {
+    let NewToken { name, roles, tools, owner, expires_in_seconds } = wanted;
+    let name = name.trim().to_owned();
+    if name.is_empty() || name.chars().count() > NAME_CHARS || name.chars().any(char::is_control) {
+        return Err(Problem::invalid(format!("name is 1 to {NAME_CHARS} characters in one line")));
+    }
+    let owner = owner.unwrap_or_else(|| maker.owner.clone());
+    if owner != maker.owner && !maker.owner.is_empty() {
+        return Err(beyond("the rows of another owner"));
+    }
+    let expires_at = end(expires_in_seconds, now)?;
+    if maker.expires_at.is_some_and(|own| expires_at.is_none_or(|end| end > own)) {
+        return Err(beyond("a time that is longer than its own"));
+    }
+    let words = roles_of(maker, &roles)?;
+    Ok(ApiToken {
+        id: TokenId::fresh(),
+        name,
+        hash,
+        roles: words,
+        owner,
+        tools: tools_of(maker, tools)?,
+        created_by: maker.name.clone(),
+        created_at: now,
+        expires_at,
+        revoked: None,
+        last_used_at: None,
+    })
+}
+
+fn beyond(what: &str) -> Problem {
+    Problem::new(Code::Forbidden, format!("a token cannot give what it does not have: {what}"))
+}
+
+fn roles_of(maker: &Principal, roles: &[Role]) -> Result<Vec<String>, Problem> {
+    if roles.is_empty() {
+        return Err(Problem::invalid("roles names at least one role"));
+    }
+    let wanted = Roles::of(roles);
+    if !wanted.within(maker.roles) {
+        return Err(beyond("one of these roles"));
+    }
+    Ok(wanted.list().into_iter().map(|role| role.as_str().to_owned()).collect())
+}
+
+fn tools_of(
+    maker: &Principal,
+    tools: Option<Vec<String>>,
+) -> Result<Option<Vec<String>>, Problem> {
+    let is_name = |name: &String| {
+        (1..=64).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.*".contains(&b))
+    };
+    let Some(tools) = tools else {
+        return if maker.tools.is_none() { Ok(None) } else { Err(beyond("all tools")) };
+    };
+    if tools.len() > TOOLS || !tools.iter().all(is_name) {
+        let words = format!("tools are at most {TOOLS} names of tools, or globs with *");
+        return Err(Problem::invalid(words));
+    }
+    let has = |name: &String| maker.tools.as_ref().is_none_or(|own| own.contains(name));
+    if tools.iter().all(has) { Ok(Some(tools)) } else { Err(beyond("one of these tools")) }
+}
+
+fn end(seconds: Option<u64>, now: i64) -> Result<Option<i64>, Problem> {
+    match seconds {
+        None => Ok(None),
+        Some(seconds @ 1..=LONGEST_SECONDS) => {
+            Ok(Some(now.saturating_add_unsigned(seconds.saturating_mul(1_000))))
+        }
+        Some(_) => Err(Problem::invalid(format!("expires_in_seconds is from 1 to {LONGEST_SECONDS}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn maker(roles: &[Role]) -> Principal {
+        Principal {
+            name: "token maker".into(),
+            owner: String::new(),
+            roles: Roles::of(roles),
+            client: "x".into(),
+            tools: None,
+            expires_at: None,
+        }
+    }
+
+    fn wanted(json: serde_json::Value) -> NewToken {
+        let mut whole = serde_json::json!({"name": "ci", "roles": ["caller"]});
+        for (key, value) in json.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        serde_json::from_value(whole).unwrap()
+    }
+
+    /// What comes of asking for a token with these fields.
+    fn check(maker: &Principal, json: serde_json::Value, expected: Result<(), Code>) {
+        let said = json.to_string();
+        let found = checked(maker, wanted(json), TokenHash::of("t"), 1_000);
+        assert_eq!(found.map(|_| ()).map_err(|problem| problem.code), expected, "{said}");
+    }
+
+    #[test]
+    fn a_token_gives_no_more_than_its_maker_has() {
+        use serde_json::json;
+        let owner = maker(&[Role::Owner]);
+        check(&owner, json!({"roles": ["owner"]}), Ok(()));
+        check(&owner, json!({"owner": "ben", "tools": ["read_file", "github__*"]}), Ok(()));
+        let less = maker(&[Role::Caller, Role::Approver]);
+        check(&less, json!({"roles": ["viewer", "caller", "approver"]}), Ok(()));
+        for role in ["operator", "owner"] {
+            check(&less, json!({"roles": ["caller", role]}), Err(Code::Forbidden));
+        }
+        let narrow = Principal { tools: Some(vec!["read_file".into()]), ..maker(&[Role::Owner]) };
+        check(&narrow, json!({"tools": ["read_file"]}), Ok(()));
+        check(&narrow, json!({"tools": []}), Ok(()));
+        check(&narrow, json!({}), Err(Code::Forbidden));
+        check(&narrow, json!({"tools": ["read_*"]}), Err(Code::Forbidden));
+        let ben = Principal { owner: "ben".into(), ..maker(&[Role::Owner]) };
+        check(&ben, json!({}), Ok(()));
+        check(&ben, json!({"owner": "ben"}), Ok(()));
+        check(&ben, json!({"owner": ""}), Err(Code::Forbidden));
+        check(&ben, json!({"owner": "ann"}), Err(Code::Forbidden));
+        let brief = Principal { expires_at: Some(11_000), ..maker(&[Role::Owner]) };
+        check(&brief, json!({"expires_in_seconds": 10}), Ok(()));
+        check(&brief, json!({"expires_in_seconds": 11}), Err(Code::Forbidden));
+        check(&brief, json!({}), Err(Code::Forbidden));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        use serde_json::json;
+        let owner = maker(&[Role::Owner]);
+        for bad in [
+            json!({"name": ""}),
+            json!({"name": "  "}),
+            json!({"name": "a\nb"}),
+            json!({"name": "x".repeat(61)}),
+            json!({"roles": []}),
+            json!({"tools": [""]}),
+            json!({"tools": ["a b"]}),
+            json!({"tools": vec!["x"; 201]}),
+            json!({"expires_in_seconds": 0}),
+            json!({"expires_in_seconds": u64::MAX}),
+        ] {
+            check(&owner, bad, Err(Code::Invalid));
+        }
+    }
+}

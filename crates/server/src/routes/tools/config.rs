@@ -1,0 +1,116 @@
+//! Values that a tool needs: plain ones stand in the person's own file, secrets in the vault.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::{ConfigKey, ToolSpec};
+
+use super::no_tool;
+use super::show::{ConfigRow, config};
+use crate::api::{Json, Path};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+use crate::routes::secrets;
+use crate::routes::settings::{self, KEPT};
+
+/// A value.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConfigBody {
+    /// The value; `***` keeps the one that is there.
+    value: String,
+}
+
+/// How the value stands now.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct ConfigChanged {
+    /// The tool.
+    tool: String,
+    /// The value.
+    config: ConfigRow,
+}
+
+/// One value of one tool.
+struct Slot {
+    spec: std::sync::Arc<ToolSpec>,
+    key: ConfigKey,
+}
+
+impl Slot {
+    fn find(daemon: &Daemon, name: &str, key: &str) -> Result<Self, Problem> {
+        let spec = daemon.toolcrib().spec(name).ok_or_else(|| no_tool(daemon, name))?;
+        let found = spec.config.iter().find(|config| config.key == key).cloned();
+        let known = || {
+            let keys: Vec<&str> = spec.config.iter().map(|config| config.key.as_str()).collect();
+            let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+            Problem::not_found(format!("{} has no value {key}; it has: {keys}", spec.name))
+        };
+        let key = found.ok_or_else(known)?;
+        Ok(Self { spec, key })
+    }
+
+    /// Its key in the configuration.
+    fn setting(&self) -> String {
+        format!("tools.{}.config.{}", self.spec.name, self.key.key)
+    }
+
+    /// Its name in the vault.
+    fn secret(&self) -> String {
+        format!("{}.{}", self.spec.name, self.key.key)
+    }
+
+    fn now(&self, daemon: &Daemon) -> Result<Json<ConfigChanged>, Problem> {
+        let row = config(daemon, &self.spec).into_iter().find(|row| row.key == self.key.key);
+        let gone = || Problem::new(Code::Conflict, "the tool has changed meanwhile; read it again");
+        Ok(Json(ConfigChanged { tool: self.spec.name.to_string(), config: row.ok_or_else(gone)? }))
+    }
+
+    /// Whether the configuration says something of it, in whatever layer.
+    fn is_written(&self, daemon: &Daemon) -> Result<bool, Problem> {
+        let setting = self.setting();
+        Ok(daemon.host().settings()?.iter().any(|row| row.key == setting))
+    }
+}
+
+pub(super) async fn set(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path((name, key)): Path<(String, String)>,
+    Json(body): Json<ConfigBody>,
+) -> Result<Json<ConfigChanged>, Problem> {
+    let slot = Slot::find(&daemon, &name, &key)?;
+    if body.value == KEPT {
+        return slot.now(&daemon);
+    }
+    if slot.key.secret {
+        principal.must(Role::Owner)?;
+        // What is written down wins over the vault, and is no place for a secret.
+        if slot.is_written(&daemon)? {
+            daemon.host().set(&slot.setting(), None)?;
+        }
+        secrets::keep(&daemon, &principal, &slot.secret(), body.value).await?;
+    } else {
+        settings::change(&daemon, &principal, &slot.setting(), Some(&body.value)).await?;
+    }
+    slot.now(&daemon)
+}
+
+pub(super) async fn unset(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path((name, key)): Path<(String, String)>,
+) -> Result<Json<ConfigChanged>, Problem> {
+    let slot = Slot::find(&daemon, &name, &key)?;
+    if slot.key.secret {
+        principal.must(Role::Owner)?;
+        match secrets::remove(&daemon, &principal, &slot.secret()).await {
+            Err(problem) if problem.code != Code::NotFound => return Err(problem),
+            _ => {}
+        }
+    }
+    if slot.is_written(&daemon)? {
+        settings::change(&daemon, &principal, &slot.setting(), None).await?;
+    }
+    slot.now(&daemon)
+}

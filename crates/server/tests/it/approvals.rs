@@ -1,0 +1,264 @@
+//! The inbox over HTTP: what waits, deciding once, and what goes on by itself afterwards.
+
+use serde_json::{Value, json};
+use toolcrib_app::Preset;
+use toolcrib_app::core::{Effect, Risk};
+use toolcrib_testkit::{ScriptedTool, source_of};
+
+use crate::runs::{Gate, begun, stands};
+use crate::support::{Client, Events, Plan, TestDaemon};
+
+/// A tool that has to be asked about.
+fn risky() -> std::sync::Arc<ScriptedTool> {
+    let tool = ScriptedTool::new("risky").spec(|spec| {
+        spec.risk = Risk::High;
+        spec.effect = Effect::SideEffect;
+    });
+    std::sync::Arc::new(tool)
+}
+
+fn plan(tool: &std::sync::Arc<ScriptedTool>, script: &str) -> Plan {
+    let tool = std::sync::Arc::clone(tool);
+    Plan {
+        script: script.to_owned(),
+        toolcrib: Box::new(|settings| settings.engine.preset = Preset::AskRisky),
+        builder: Box::new(move |builder| builder.source(source_of("test", &[&tool]))),
+        daemon: Box::new(|settings| settings.look = std::time::Duration::from_millis(50)),
+        durable: true,
+        ..Plan::default()
+    }
+}
+
+const ONE: &str = "turns:
+  - say: I ask.
+    calls: [{tool: risky, args: {what: door}}]
+  - say: It is done.
+";
+
+/// The only question that waits.
+async fn only(client: &Client) -> Value {
+    let list = client.get("/api/v1/approvals").await.expect(200);
+    assert_eq!(list["items"].as_array().unwrap().len(), 1, "{list}");
+    list["items"][0].clone()
+}
+
+fn path(question: &Value) -> String {
+    format!("/api/v1/approvals/{}", question["approval"].as_str().unwrap())
+}
+
+fn decide(question: &Value, decision: &str) -> Value {
+    json!({"decision": decision, "nonce": question["nonce"]})
+}
+
+#[tokio::test]
+async fn a_decision_lets_the_run_go_on() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    let answer = client.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(202);
+    assert_eq!((&answer["state"], &answer["status"]), (&json!("paused"), &json!("approval_needed")));
+    assert_eq!(tool.runs(), 0);
+    let question = only(&client).await;
+    assert_eq!((&question["run"], &question["state"]), (&answer["run"], &json!("pending")));
+    assert_eq!(question["args"], json!({"what": "door"}));
+    let shown = client.get(&path(&question)).await.expect(200);
+    assert_eq!((&shown["goes_on"], &shown["nonce"]), (&json!("run"), &question["nonce"]));
+    let run = answer["run"].as_str().unwrap();
+    let mut events = Events::open(&client, &format!("/api/v1/runs/{run}/events"), None).await;
+    assert_eq!(events.next().await.unwrap().data["state"], "paused");
+    let decided = client.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    assert_eq!(decided["goes_on"], "run");
+    let view = stands(&client, run, "ended").await;
+    assert_eq!(view["text"], "It is done.");
+    assert_eq!(tool.runs(), 1);
+    // Whoever looked on all the while saw it go on.
+    let names: Vec<String> = events.rest().await.into_iter().map(|event| event.name).collect();
+    assert!(names.contains(&"run-end".to_owned()), "{names:?}");
+    // The first decision stands.
+    let second = client.post(&path(&question), &decide(&question, "deny")).await;
+    assert_eq!(second.problem(), "conflict");
+    assert_eq!(second.json()["about"]["decision"], "approve");
+    let history = client.get("/api/v1/approvals?state=all").await.expect(200);
+    assert_eq!(history["items"][0]["state"], "decided");
+    assert_eq!(client.get("/api/v1/approvals").await.expect(200)["items"], json!([]));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_decision_must_fit_what_was_seen() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    stands(&client, &run, "paused").await;
+    let question = only(&client).await;
+    let nonce = &question["nonce"];
+    let check = async |body: Value, status: u16, code: &str| {
+        let answer = client.post(&path(&question), &body).await;
+        assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (status, code), "{body}");
+    };
+    check(json!({"decision": "approve"}), 400, "bad_request").await;
+    check(json!({"decision": "approve", "nonce": "other"}), 409, "conflict").await;
+    check(json!({"decision": "perhaps", "nonce": nonce}), 400, "bad_request").await;
+    check(json!({"decision": "answer", "text": "a", "nonce": nonce}), 422, "invalid").await;
+    check(json!({"decision": "edit", "nonce": nonce}), 422, "invalid").await;
+    check(json!({"decision": "approve", "note": "x", "nonce": nonce}), 422, "invalid").await;
+    check(json!({"decision": "approve", "nonce": nonce, "odd": 1}), 400, "bad_request").await;
+    for none in ["x".to_owned(), format!("appr_{:032x}", 1)] {
+        let answer = client.post(&format!("/api/v1/approvals/{none}"), &decide(&question, "deny")).await;
+        assert_eq!(answer.problem(), "not_found");
+    }
+    assert_eq!(only(&client).await["state"], "pending");
+    let edit = json!({"decision": "edit", "args": {"what": "window"}, "nonce": nonce});
+    client.post(&path(&question), &edit).await.expect(200);
+    stands(&client, &run, "ended").await;
+    assert_eq!(tool.seen(), [json!({"what": "window"})]);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_of_the_model_is_answered() {
+    let script = "turns:
+  - calls: [{tool: ask_user, args: {question: Which one?, options: [red, blue]}}]
+  - expect: {last_user_contains: blue}
+    say: Blue it is.
+";
+    let daemon = TestDaemon::with(plan(&risky(), script)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    let view = stands(&client, &run, "paused").await;
+    assert_eq!(view["status"], "clarification_needed");
+    let question = only(&client).await;
+    assert_eq!(question["question"]["options"], json!(["red", "blue"]));
+    let wrong = client.post(&path(&question), &decide(&question, "approve")).await;
+    assert_eq!(wrong.problem(), "invalid");
+    let answer = json!({"decision": "answer", "text": "blue", "nonce": question["nonce"]});
+    client.post(&path(&question), &answer).await.expect(200);
+    assert_eq!(stands(&client, &run, "ended").await["text"], "Blue it is.");
+    daemon.stop().await;
+}
+
+/// A1 of reliability.md: two people decide at once, two hundred times; one of them has decided, and the call runs once or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_decide_at_once_one_has_decided() {
+    const TIMES: usize = 200;
+    let tool = risky();
+    let calls: Vec<String> =
+        (0..25).map(|call| format!("{{tool: risky, args: {{n: {call}}}}}")).collect();
+    let script = format!("turns:\n  - say: I ask.\n    calls: [{}]\n  - say: Done.\n", calls.join(", "));
+    let daemon = TestDaemon::with(plan(&tool, &script)).await;
+    let client = daemon.client();
+    let mut approved = 0;
+    for round in 0..TIMES / calls.len() {
+        let run = begun(&client, &json!({"text": format!("round {round}")})).await;
+        stands(&client, &run, "paused").await;
+        let list = client.get("/api/v1/approvals?limit=100").await.expect(200);
+        let questions = list["items"].as_array().unwrap().clone();
+        assert_eq!(questions.len(), calls.len());
+        for question in &questions {
+            let (yes, no) = (decide(question, "approve"), decide(question, "deny"));
+            let place = path(question);
+            let (one, two) = tokio::join!(client.post(&place, &yes), client.post(&place, &no));
+            let won = [&one, &two].map(|answer| answer.status == 200);
+            assert_ne!(won[0], won[1], "{} {}", one.text, two.text);
+            let lost = if won[0] { &two } else { &one };
+            assert_eq!(lost.problem(), "conflict");
+            let stands = if won[0] { "approve" } else { "deny" };
+            assert_eq!(lost.json()["about"]["decision"], stands);
+            approved += usize::from(won[0]);
+        }
+        stands(&client, &run, "ended").await;
+    }
+    assert_eq!(tool.runs(), approved);
+    daemon.stop().await;
+}
+
+/// A2: nobody decides in time; the call ends as expired, and a late decision says so.
+#[tokio::test]
+async fn a_decision_that_comes_too_late_is_told_so() {
+    let tool = risky();
+    let mut plan = plan(&tool, ONE);
+    plan.toolcrib = Box::new(|settings| {
+        settings.engine.preset = Preset::AskRisky;
+        settings.engine.approval_timeout = Some(std::time::Duration::from_millis(30));
+    });
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    let view = stands(&client, &run, "ended").await;
+    assert_eq!(view["text"], "It is done.");
+    assert_eq!(view["items"][2]["outcome"], "expired");
+    let history = client.get("/api/v1/approvals?state=all").await.expect(200);
+    let question = &history["items"][0];
+    assert_eq!(question["state"], "expired");
+    let late = client.post(&path(question), &decide(question, "approve")).await;
+    assert_eq!((late.status.as_u16(), late.problem().as_str()), (410, "gone"));
+    assert_eq!(tool.runs(), 0);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_decides_about_their_own_requests_where_four_eyes_are_wanted() {
+    let tool = risky();
+    let mut plan = plan(&tool, ONE);
+    plan.daemon = Box::new(|settings| settings.four_eyes = true);
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    stands(&client, &run, "paused").await;
+    let question = only(&client).await;
+    let own = client.post(&path(&question), &decide(&question, "approve")).await;
+    assert_eq!(own.problem(), "forbidden");
+    assert_eq!(only(&client).await["state"], "pending");
+    daemon.stop().await;
+}
+
+/// A stopped run withdraws its questions.
+#[tokio::test]
+async fn a_run_that_waits_can_be_stopped() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    stands(&client, &run, "paused").await;
+    let question = only(&client).await;
+    let early = client.post(&format!("/api/v1/runs/{run}/resume"), &json!({})).await;
+    assert_eq!(early.problem(), "conflict");
+    let stopped = client.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).await.expect(200);
+    assert_eq!(stopped["status"], "stopped");
+    let late = client.post(&path(&question), &decide(&question, "approve")).await;
+    assert_eq!(late.problem(), "conflict");
+    assert_eq!(tool.runs(), 0);
+    daemon.stop().await;
+}
+
+/// Calls beside one that waits are not held up by it, and what is approved runs while they still do.
+#[tokio::test]
+async fn what_is_decided_while_the_run_works_counts() {
+    let gate = Gate::new("gate", Effect::Pure);
+    let tool = risky();
+    let script = "turns:
+  - say: Both.
+    calls: [{tool: risky, args: {}}, {tool: gate, args: {}}]
+  - say: Both done.
+";
+    let mut plan = plan(&tool, script);
+    let (one, two) = (std::sync::Arc::clone(&tool), std::sync::Arc::clone(&gate.tool));
+    plan.builder = Box::new(move |builder| builder.source(source_of("test", &[&one, &two])));
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let question = loop {
+        let list = client.get("/api/v1/approvals").await.expect(200);
+        if let Some(question) = list["items"].get(0) {
+            break question.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    client.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    gate.open(1);
+    assert_eq!(stands(&client, &run, "ended").await["text"], "Both done.");
+    assert_eq!(tool.runs(), 1);
+    daemon.stop().await;
+}

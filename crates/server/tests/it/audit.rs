@@ -1,0 +1,92 @@
+//! The audit over HTTP.
+
+use serde_json::{Value, json};
+use toolcrib_app::audit::{AuditKey, Evidence, TrustedKeys, verify_export};
+
+use crate::support::{Plan, TestDaemon};
+
+async fn with_calls(calls: usize) -> TestDaemon {
+    let daemon = TestDaemon::with(Plan { durable: true, ..Plan::default() }).await;
+    for _ in 0..calls {
+        let call = json!({"tool": "get_current_time", "arguments": {}});
+        daemon.client().post("/api/v1/calls", &call).await.expect(200);
+    }
+    daemon
+}
+
+#[tokio::test]
+async fn records_come_newest_first_in_pages() {
+    let daemon = with_calls(5).await;
+    let client = daemon.client();
+    let mut path = "/api/v1/audit?limit=2&kind=settled".to_owned();
+    let mut seen = Vec::new();
+    loop {
+        let page = client.get(&path).await.expect(200);
+        let items = page["items"].as_array().unwrap();
+        assert!(items.len() <= 2);
+        seen.extend(items.iter().map(|row| row["seq"].as_u64().unwrap()));
+        match page["next"].as_str() {
+            Some(next) => path = format!("/api/v1/audit?limit=2&kind=settled&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(seen.windows(2).all(|pair| pair[0] > pair[1]), "{seen:?}");
+    let newest = client.get("/api/v1/audit?limit=1").await.expect(200);
+    let record = &newest["items"][0]["record"];
+    assert_eq!((&record["kind"], &record["tool"]), (&json!("settled"), &json!("get_current_time")));
+    let call = record["call"].as_str().unwrap();
+    let of_call = client.get(&format!("/api/v1/audit?call={call}")).await.expect(200);
+    assert_eq!(of_call["items"].as_array().unwrap().len(), 1);
+    for nothing in ["tool=other", "outcome=failed", "until=1", "by=nobody", "agent=x"] {
+        let found = client.get(&format!("/api/v1/audit?{nothing}")).await.expect(200);
+        assert_eq!(found["items"], json!([]), "{nothing}");
+    }
+    for (wrong, code) in [
+        ("limit=0", "invalid"),
+        ("limit=501", "invalid"),
+        ("call=x", "invalid"),
+        ("cursor=x", "bad_cursor"),
+        ("since=soon", "bad_request"),
+        ("order=oldest", "bad_request"),
+    ] {
+        assert_eq!(client.get(&format!("/api/v1/audit?{wrong}")).await.problem(), code, "{wrong}");
+    }
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn it_is_signed_and_verified() {
+    let daemon = with_calls(3).await;
+    let client = daemon.client();
+    let signed = client.post("/api/v1/audit/checkpoint", &json!({})).await.expect(200);
+    assert_eq!(signed["checkpoint"]["seq"], 3);
+    let found = client.post("/api/v1/audit/verify", &json!({"rows": true})).await.expect(200);
+    assert_eq!(found["sound"], true, "{found}");
+    assert_eq!((&found["chains"][0]["records"], &found["calls"]["calls"]), (&json!(3), &json!(3)));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn an_export_is_verified_elsewhere() {
+    let daemon = with_calls(3).await;
+    let client = daemon.client();
+    client.post("/api/v1/audit/checkpoint", &json!({})).await.expect(200);
+    let export = client.get("/api/v1/audit/export").await;
+    assert_eq!(export.status, 200);
+    let folder = daemon.folder().join("state/audit");
+    let key = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    let evidence = Evidence { keys: TrustedKeys::parse(&key).unwrap(), ..Evidence::default() };
+    let check = |text: &str| verify_export(text.as_bytes(), &evidence).map(|reports| reports[0].is_sound());
+    // Three calls, and that it was exported.
+    assert_eq!(export.text.matches("\"type\":\"record\"").count(), 4);
+    assert!(check(&export.text).unwrap());
+    let forged = export.text.replacen("get_current_time", "get_currant_time", 1);
+    assert!(!check(&forged).unwrap());
+    let later = client.get("/api/v1/audit/export?from=4").await;
+    let first: Value = serde_json::from_str(later.text.lines().next().unwrap()).unwrap();
+    assert_eq!(first["after"], 3);
+    assert_eq!(client.get("/api/v1/audit/export?from=1&since=1").await.problem(), "invalid");
+    drop(AuditKey::open(&folder).unwrap());
+    daemon.stop().await;
+}

@@ -1,0 +1,416 @@
+//! Calls over HTTP: started, waited for, looked up, stopped; once under a key; fair between clients.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use hyper::Method;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use toolcrib_app::core::{Effect, ErrorType, Risk, ToolError, ToolOutput};
+use toolcrib_testkit::{ScriptedTool, source_of};
+
+use crate::support::{Plan, TestDaemon};
+
+/// A tool that waits until it is let go on, and says when it has begun.
+pub(crate) struct Gate {
+    pub(crate) tool: Arc<ScriptedTool>,
+    begun: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Gate {
+    pub(crate) fn new(name: &str) -> Self {
+        let (begun, open) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let (tell, wait) = (Arc::clone(&begun), Arc::clone(&open));
+        let tool = ScriptedTool::new(name).spec(|spec| spec.effect = Effect::SideEffect);
+        let tool = tool.does(move |ctx, _| {
+            let (tell, wait, cancel) = (Arc::clone(&tell), Arc::clone(&wait), ctx.cancel.clone());
+            Box::pin(async move {
+                tell.add_permits(1);
+                tokio::select! {
+                    permit = wait.acquire() => permit.unwrap().forget(),
+                    () = cancel.cancelled() => {
+                        return Err(ToolError::new(ErrorType::Cancelled, "Stopped."));
+                    }
+                }
+                Ok(ToolOutput::text("let through"))
+            })
+        });
+        Self { tool: Arc::new(tool), begun, open }
+    }
+
+    /// Waits until one more call has begun.
+    pub(crate) async fn has_begun(&self) {
+        self.begun.acquire().await.unwrap().forget();
+    }
+
+    pub(crate) fn let_go(&self, calls: usize) {
+        self.open.add_permits(calls);
+    }
+}
+
+pub(crate) fn with_tools(tools: &[&Arc<ScriptedTool>]) -> Plan {
+    let source = source_of("test", tools);
+    Plan {
+        builder: Box::new(move |builder| builder.source(source)),
+        daemon: Box::new(|settings| settings.requests_per_minute = 1_000_000),
+        ..Plan::default()
+    }
+}
+
+fn call(tool: &str) -> Value {
+    json!({"tool": tool, "arguments": {}})
+}
+
+#[tokio::test]
+async fn a_call_is_answered_and_found_by_its_id() {
+    let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("hello")));
+    let daemon = TestDaemon::with(with_tools(&[&tool])).await;
+    let client = daemon.client();
+    let answer = client.post("/api/v1/calls", &call("greet")).await;
+    let done = answer.expect(200);
+    assert_eq!((&done["status"], &done["result"]), (&json!("succeeded"), &json!("hello")));
+    let place = answer.headers["location"].to_str().unwrap();
+    let found = client.get(place).await.expect(200);
+    assert_eq!(found, done);
+    assert_eq!(client.get(&format!("{place}?wait_ms=1000")).await.expect(200), done);
+    let explained = client.get(&format!("{place}/explain")).await.expect(200);
+    assert_eq!(explained["facts"]["origin"], "rest");
+    assert_eq!(explained["stages"].as_array().unwrap().len(), 15);
+    // Arguments as a model writes them are read as such.
+    let text = json!({"tool": "greet", "arguments": "{\"a\": 1"});
+    client.post("/api/v1/calls", &text).await.expect(200);
+    assert_eq!(tool.seen().last().unwrap(), &json!({"a": 1}));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn the_status_says_what_became_of_a_call() {
+    let fails = |name: &str, why: ErrorType| {
+        Arc::new(ScriptedTool::new(name).fails(ToolError::new(why, "It failed.")))
+    };
+    let (broken, gone) = (fails("broken", ErrorType::ExecutionError), fails("gone", ErrorType::FileNotFound));
+    let net = fails("net", ErrorType::NetworkError);
+    let strict = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let strict = Arc::new(ScriptedTool::new("strict").takes(strict));
+    let risky = Arc::new(ScriptedTool::new("risky").spec(|spec| spec.risk = Risk::Critical));
+    let daemon = TestDaemon::with(with_tools(&[&broken, &gone, &net, &strict, &risky])).await;
+    let client = daemon.client();
+    let check = async |tool: &str, status: u16, state: &str, why: &str| {
+        let answer = client.post("/api/v1/calls", &call(tool)).await.expect(status);
+        assert_eq!((&answer["status"], &answer["error_type"]), (&json!(state), &json!(why)), "{tool}");
+        assert!(answer["message"].as_str().is_some_and(|words| !words.is_empty()));
+    };
+    check("no_such_tool", 404, "failed", "tool_not_found").await;
+    check("strict", 422, "failed", "validation_error").await;
+    check("broken", 500, "failed", "execution_error").await;
+    check("gone", 404, "failed", "file_not_found").await;
+    check("net", 502, "failed", "network_error").await;
+    let asks = client.post("/api/v1/calls", &call("risky")).await.expect(202);
+    assert_eq!(asks["status"], "waiting");
+    assert!(asks["approval"]["id"].as_str().unwrap().starts_with("appr_"));
+    assert_eq!(risky.runs(), 0);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_call_is_refused_before_anything_runs() {
+    let tool = Arc::new(ScriptedTool::new("greet"));
+    let daemon = TestDaemon::with(with_tools(&[&tool])).await;
+    let client = daemon.client();
+    let check = async |path: &str, body: Value, code: &str| {
+        let answer = client.post(path, &body).await;
+        assert_eq!(answer.problem(), code, "{body}");
+    };
+    check("/api/v1/calls", json!({}), "bad_request").await;
+    check("/api/v1/calls", json!([]), "bad_request").await;
+    check("/api/v1/calls", json!({"tool": 7}), "bad_request").await;
+    check("/api/v1/calls", json!({"tool": "greet", "args": {}}), "bad_request").await;
+    check("/api/v1/calls", json!({"tool": "greet", "wait_ms": -1}), "bad_request").await;
+    check("/api/v1/calls", json!({"tool": "greet", "wait_ms": 600_001}), "invalid").await;
+    check("/api/v1/calls/batch", json!({"calls": []}), "invalid").await;
+    let many: Vec<Value> = (0..101).map(|_| call("greet")).collect();
+    check("/api/v1/calls/batch", json!({"calls": many}), "invalid").await;
+    let unknown = client.get("/api/v1/calls/call_00000000000000000000000000000000").await;
+    assert_eq!(unknown.problem(), "not_found");
+    assert_eq!(client.get("/api/v1/calls/nonsense").await.problem(), "not_found");
+    assert_eq!(client.post("/api/v1/calls/nonsense/cancel", &json!({})).await.problem(), "not_found");
+    assert_eq!(tool.runs(), 0);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_waited_for_goes_on_and_is_found() {
+    let gate = Gate::new("gate");
+    let daemon = TestDaemon::with(with_tools(&[&gate.tool])).await;
+    let client = daemon.client();
+    let body = json!({"tool": "gate", "wait_ms": 0});
+    let taken = client.post("/api/v1/calls", &body).await.expect(202);
+    assert_eq!(taken["status"], "running");
+    let place = format!("/api/v1/calls/{}", taken["call"].as_str().unwrap());
+    gate.has_begun().await;
+    assert_eq!(client.get(&place).await.expect(200)["status"], "running");
+    let (waited, ()) = tokio::join!(
+        async { client.get(&format!("{place}?wait_ms=60000")).await.expect(200) },
+        async { gate.let_go(1) },
+    );
+    assert_eq!(waited["result"], "let through");
+    daemon.stop().await;
+}
+
+/// Reliability, scenario S: whoever sent a call may go away.
+#[tokio::test]
+async fn a_call_whose_sender_went_away_goes_on() {
+    let gate = Gate::new("gate");
+    let daemon = TestDaemon::with(with_tools(&[&gate.tool])).await;
+    let client = daemon.client().with("idempotency-key", "gone");
+    let body = call("gate");
+    {
+        let sent = client.send(Method::POST, "/api/v1/calls", Some(&body));
+        tokio::select! {
+            _ = sent => panic!("it cannot have ended"),
+            () = gate.has_begun() => {}
+        }
+    }
+    gate.let_go(1);
+    let again = client.post("/api/v1/calls", &body).await.expect(200);
+    assert_eq!(again["result"], "let through");
+    assert_eq!(gate.tool.runs(), 1);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn the_same_key_runs_once_however_often_it_is_sent() {
+    let tool = Arc::new(ScriptedTool::new("pay").spec(|spec| spec.effect = Effect::SideEffect));
+    let daemon = TestDaemon::with(Plan { durable: true, ..with_tools(&[&tool]) }).await;
+    let pair = async |at: usize| {
+        let client = daemon.client().with("idempotency-key", &format!("key {at}"));
+        let body = json!({"tool": "pay", "arguments": {"n": at}});
+        let (one, other) =
+            tokio::join!(client.post("/api/v1/calls", &body), client.post("/api/v1/calls", &body));
+        let (one, other) = (one.expect(200), other.expect(200));
+        assert_eq!(one["call"], other["call"], "both have the same answer");
+    };
+    join_all((0..40).map(pair)).await;
+    assert_eq!(tool.runs(), 40);
+    let other = json!({"tool": "pay", "arguments": {"n": -1}});
+    let client = daemon.client();
+    let used = client.clone().with("idempotency-key", "key 0").post("/api/v1/calls", &other).await;
+    assert_eq!(used.problem(), "conflict");
+    for bad in ["", " ", &"k".repeat(201)] {
+        let answer = client.clone().with("idempotency-key", bad).post("/api/v1/calls", &other).await;
+        assert_eq!(answer.problem(), "bad_request", "{bad:?}");
+    }
+    let two = client.with("idempotency-key", "a").with("idempotency-key", "b");
+    assert_eq!(two.post("/api/v1/calls", &other).await.problem(), "bad_request");
+    assert_eq!(tool.runs(), 40);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_batch_answers_each_call_in_its_place() {
+    let echo = Arc::new(ScriptedTool::new("echo").does(|_, args| {
+        Box::pin(std::future::ready(Ok(ToolOutput::text(args["n"].to_string()))))
+    }));
+    let risky = Arc::new(ScriptedTool::new("risky").spec(|spec| spec.risk = Risk::Critical));
+    let daemon = TestDaemon::with(with_tools(&[&echo, &risky])).await;
+    let client = daemon.client();
+    let calls: Vec<Value> =
+        (0..40).map(|n| json!({"tool": "echo", "arguments": {"n": n}})).collect();
+    let done = client.post("/api/v1/calls/batch", &json!({"calls": calls})).await.expect(200);
+    for (n, call) in done["calls"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(call["result"], n.to_string());
+    }
+    let mixed = json!({"calls": [call("no_such_tool"), call("risky"), call("echo")]});
+    let done = client.post("/api/v1/calls/batch", &mixed).await.expect(202);
+    let states: Vec<&str> =
+        done["calls"].as_array().unwrap().iter().map(|c| c["status"].as_str().unwrap()).collect();
+    assert_eq!(states, ["failed", "waiting", "succeeded"]);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_is_stopped_or_taken_back() {
+    let gate = Gate::new("gate");
+    let risky = Arc::new(ScriptedTool::new("risky").spec(|spec| spec.risk = Risk::Critical));
+    let daemon = TestDaemon::with(with_tools(&[&gate.tool, &risky])).await;
+    let client = daemon.client();
+    let sent = tokio::spawn({
+        let client = client.clone();
+        async move { client.post("/api/v1/calls", &call("gate")).await }
+    });
+    gate.has_begun().await;
+    let running = client.get("/api/v1/calls?status=running").await.expect(200);
+    let id = running["items"][0]["call"].as_str().unwrap().to_owned();
+    let cancel = format!("/api/v1/calls/{id}/cancel");
+    client.post(&cancel, &json!({})).await.expect(202);
+    let ended = sent.await.unwrap().expect(499);
+    assert_eq!((&ended["call"], &ended["status"]), (&json!(id), &json!("cancelled")));
+    assert_eq!(client.post(&cancel, &json!({})).await.problem(), "conflict");
+
+    let waits = client.post("/api/v1/calls", &call("risky")).await.expect(202);
+    let id = waits["call"].as_str().unwrap();
+    let cancel = format!("/api/v1/calls/{id}/cancel");
+    let taken_back = client.post(&cancel, &json!({})).await.expect(200);
+    assert_eq!(taken_back["status"], "denied");
+    assert_eq!(client.get(&format!("/api/v1/calls/{id}")).await.expect(200)["status"], "denied");
+    assert_eq!(client.post(&cancel, &json!({})).await.problem(), "conflict");
+    assert_eq!(risky.runs(), 0);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn the_list_is_paged_and_filtered() {
+    let (a, b) = (Arc::new(ScriptedTool::new("a")), Arc::new(ScriptedTool::new("b")));
+    let daemon = TestDaemon::with(with_tools(&[&a, &b])).await;
+    let client = daemon.client();
+    for tool in ["a", "b", "a", "b", "a", "nothing"] {
+        client.post("/api/v1/calls", &call(tool)).await;
+    }
+    let mut seen = Vec::new();
+    let mut path = "/api/v1/calls?limit=4".to_owned();
+    loop {
+        let page = client.get(&path).await.expect(200);
+        for row in page["items"].as_array().unwrap() {
+            seen.push(row["call"].as_str().unwrap().to_owned());
+        }
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/api/v1/calls?limit=4&cursor={next}");
+    }
+    assert_eq!(seen.len(), 6);
+    assert!(seen.is_sorted_by(|one, other| one > other), "the newest first");
+    let count = async |query: &str| {
+        let page = client.get(&format!("/api/v1/calls?{query}")).await.expect(200);
+        page["items"].as_array().unwrap().len()
+    };
+    assert_eq!(count("tool=a").await, 3);
+    assert_eq!(count("status=succeeded").await, 5);
+    assert_eq!(count("status=failed").await, 1);
+    assert_eq!(count("status=running").await, 0);
+    assert_eq!(count("since=0&until=1").await, 0);
+    for (query, code) in [
+        ("cursor=nonsense", "bad_cursor"),
+        ("limit=0", "invalid"),
+        ("limit=501", "invalid"),
+        ("run=nonsense", "invalid"),
+        ("status=waiting", "invalid"),
+        ("status=nonsense", "bad_request"),
+        ("colour=red", "bad_request"),
+    ] {
+        let answer = client.get(&format!("/api/v1/calls?{query}")).await;
+        assert_eq!(answer.problem(), code, "{query}");
+    }
+    daemon.stop().await;
+}
+
+/// Arguments and results are not for a token that only looks.
+#[tokio::test]
+async fn a_viewer_sees_that_calls_were_made_and_not_what_they_said() {
+    let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("private words")));
+    let daemon = TestDaemon::with(with_tools(&[&tool])).await;
+    let owner = daemon.client();
+    let made = owner.post("/api/v1/tokens", &json!({"name": "page", "roles": ["viewer"]})).await.expect(201);
+    let viewer = daemon.anybody().with_token(made["token"].as_str().unwrap());
+    let body = json!({"tool": "greet", "arguments": {"to": "private words"}});
+    let done = owner.post("/api/v1/calls", &body).await.expect(200);
+    let id = done["call"].as_str().unwrap();
+    for path in ["/api/v1/calls".to_owned(), format!("/api/v1/calls/{id}"), format!("/api/v1/calls/{id}/explain")] {
+        let seen = viewer.get(&path).await;
+        assert!(seen.expect(200).to_string().contains(id), "{path}");
+        assert!(!seen.text.contains("private words"), "{path}: {}", seen.text);
+        assert!(owner.get(&path).await.text.contains("private words"), "{path}");
+    }
+    assert_eq!(viewer.post("/api/v1/calls", &body).await.problem(), "forbidden");
+    assert_eq!(tool.runs(), 1);
+    daemon.stop().await;
+}
+
+/// A token may be limited to some tools; others do not exist for it, however it asks for them.
+#[tokio::test]
+async fn a_token_of_some_tools_calls_no_others() {
+    let (yes, no) = (Arc::new(ScriptedTool::new("yes")), Arc::new(ScriptedTool::new("no")));
+    let daemon = TestDaemon::with(with_tools(&[&yes, &no])).await;
+    let wanted = json!({"name": "ci", "roles": ["caller"], "tools": ["yes"]});
+    let made = daemon.client().post("/api/v1/tokens", &wanted).await.expect(201);
+    let client = daemon.anybody().with_token(made["token"].as_str().unwrap());
+    client.post("/api/v1/calls", &call("yes")).await.expect(200);
+    client.post("/api/v1/calls", &call("no")).await.expect(403);
+    let both = json!({"calls": [call("no"), call("yes")]});
+    client.post("/api/v1/calls/batch", &both).await.expect(200);
+    client.post("/api/v1/tools/no/test", &json!({"arguments": {}})).await.expect(200);
+    let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "no", "arguments": "{}"}},
+    ]}, "finish_reason": "tool_calls"}]});
+    let done = client.post("/api/v1/exec?format=openai-chat", &answer).await.expect(200);
+    assert_eq!(done["calls"][0]["error_type"], "tool_not_available");
+    assert_eq!((yes.runs(), no.runs()), (2, 0));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_full_house_says_when_to_come_again_and_others_get_in() {
+    let gate = Gate::new("gate");
+    let quick = Arc::new(ScriptedTool::new("quick"));
+    let plan = with_tools(&[&gate.tool, &quick]);
+    let daemon = TestDaemon::with(Plan {
+        daemon: Box::new(|settings| {
+            settings.calls_at_once = 2;
+            settings.calls_waiting = 1;
+        }),
+        ..plan
+    })
+    .await;
+    let owner = daemon.client();
+    let made = owner.post("/api/v1/tokens", &json!({"name": "other", "roles": ["caller"]})).await.expect(201);
+    let other = daemon.anybody().with_token(made["token"].as_str().unwrap());
+    let send = || {
+        let client = owner.clone();
+        tokio::spawn(async move { client.post("/api/v1/calls", &call("gate")).await })
+    };
+    let first = send();
+    gate.has_begun().await;
+    let second = send();
+    let queued = async || owner.get("/api/v1/status").await.expect(200)["calls"]["queued"].clone();
+    while queued().await != 1 {
+        tokio::task::yield_now().await;
+    }
+    let full = owner.post("/api/v1/calls", &call("gate")).await;
+    assert_eq!(full.problem(), "rate_limited");
+    assert_eq!(full.headers["retry-after"], "1");
+    // The other half is for others.
+    other.post("/api/v1/calls", &call("quick")).await.expect(200);
+    gate.let_go(2);
+    first.await.unwrap().expect(200);
+    second.await.unwrap().expect(200);
+    assert_eq!(gate.tool.runs(), 2);
+    daemon.stop().await;
+}
+
+/// Reliability, scenario R: what was taken is answered, what was not is told so, and nothing is begun.
+#[tokio::test]
+async fn a_daemon_that_stops_lets_calls_end() {
+    let gate = Gate::new("gate");
+    let daemon = TestDaemon::with(Plan {
+        daemon: Box::new(|settings| settings.calls_at_once = 1),
+        ..with_tools(&[&gate.tool])
+    })
+    .await;
+    let client = daemon.client();
+    let send = || {
+        let client = client.clone();
+        tokio::spawn(async move { client.post("/api/v1/calls", &call("gate")).await })
+    };
+    let first = send();
+    gate.has_begun().await;
+    let second = send();
+    let queued = async || client.get("/api/v1/status").await.expect(200)["calls"]["queued"].clone();
+    while queued().await != 1 {
+        tokio::task::yield_now().await;
+    }
+    let stopped = tokio::spawn(daemon.stop());
+    assert_eq!(second.await.unwrap().problem(), "unavailable");
+    gate.let_go(1);
+    first.await.unwrap().expect(200);
+    stopped.await.unwrap();
+    assert_eq!(gate.tool.runs(), 1);
+}

@@ -1,0 +1,184 @@
+//! Files of the workspace, what was changed in it, and stored results.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http_body_util::BodyExt as _;
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use serde_json::{Value, json};
+use toolcrib_app::core::ToolOutput;
+use toolcrib_testkit::ScriptedTool;
+
+use crate::calls::with_tools;
+use crate::support::TestDaemon;
+
+/// A request with bytes as its body.
+async fn bytes(
+    daemon: &TestDaemon,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> (StatusCode, HeaderMap, Vec<u8>) {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", daemon.address.to_string())
+        .header("authorization", format!("Bearer {}", daemon.token()))
+        .header("content-type", "application/octet-stream");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let stream = tokio::net::TcpStream::connect(daemon.address).await.unwrap();
+    let io = hyper_util::rt::TokioIo::new(stream);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+    tokio::spawn(connection);
+    let response = sender.send_request(request.body(body.into()).unwrap()).await.unwrap();
+    let (head, body) = response.into_parts();
+    (head.status, head.headers, body.collect().await.unwrap().to_bytes().to_vec())
+}
+
+fn code(body: &[u8]) -> String {
+    let problem: Value = serde_json::from_slice(body).unwrap();
+    problem["code"].as_str().unwrap_or_else(|| panic!("{problem}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_file_is_written_read_and_only_replaced_by_who_has_read_it() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let put = async |headers: &[(&str, &str)], text: &str| {
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=notes.md", headers, text.to_owned()).await
+    };
+    let (status, _, body) = put(&[("if-none-match", "*")], "one\n").await;
+    assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    let (_, _, body) = put(&[("if-none-match", "*")], "two\n").await;
+    assert_eq!(code(&body), "stale");
+    let (_, _, body) = put(&[], "two\n").await;
+    assert_eq!(code(&body), "needs_match");
+    let read = client.get("/api/v1/files?path=notes.md").await;
+    assert_eq!(read.expect(200)["text"], "one\n");
+    let tag = read.headers["etag"].to_str().unwrap();
+    let (status, headers, _) = put(&[("if-match", tag)], "two\n").await;
+    assert_eq!(status, 200);
+    let (_, _, body) = put(&[("if-match", tag)], "three\n").await;
+    assert_eq!(code(&body), "stale");
+    let read = client.get("/api/v1/files?path=notes.md").await;
+    assert_eq!(read.headers["etag"], headers["etag"], "what was written is what is read");
+    let (status, _, _) = put(&[("if-match", "*")], "four\n").await;
+    assert_eq!(status, 200);
+    assert_eq!(std::fs::read_to_string(daemon.workspace().join("notes.md")).unwrap(), "four\n");
+    let listed = client.get("/api/v1/files/list").await.expect(200);
+    assert_eq!(listed["structured"]["entries"][0]["name"], "notes.md");
+    // Each was a call like any other.
+    let calls = client.get("/api/v1/calls?tool=write_file").await.expect(200);
+    assert_eq!(calls["items"].as_array().unwrap().len(), 3);
+    daemon.stop().await;
+}
+
+/// Longer than what a model is shown, it is whole all the same, and its tag holds.
+#[tokio::test]
+async fn a_long_file_is_read_whole() {
+    let daemon = TestDaemon::start().await;
+    let text: String = (0..9_000).map(|line| format!("line {line}\n")).collect();
+    std::fs::write(daemon.workspace().join("long.txt"), &text).unwrap();
+    let read = daemon.client().get("/api/v1/files?path=long.txt").await;
+    assert!(read.expect(200)["text"].as_str().unwrap() == text);
+    let tag = read.headers["etag"].to_str().unwrap();
+    let (status, _, _) =
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=long.txt", &[("if-match", tag)], "short").await;
+    assert_eq!(status, 200);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_out_of_reach_of_tools_is_out_of_reach_here() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let check = async |path: &str, status: u16, why: &str| {
+        let answer = client.get(path).await.expect(status);
+        assert_eq!(answer["error_type"], why, "{path}");
+    };
+    check("/api/v1/files?path=gone.txt", 404, "file_not_found").await;
+    check("/api/v1/files?path=../state/daemon/token", 403, "path_not_allowed").await;
+    check("/api/v1/files?path=/etc/passwd", 403, "path_not_allowed").await;
+    assert_eq!(client.get("/api/v1/files").await.problem(), "bad_request");
+    let (_, _, body) =
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=a.bin", &[], vec![0xff, 0xfe, 0x00]).await;
+    assert_eq!(code(&body), "invalid");
+    client.put("/api/v1/switches/tool:read_file", &json!({"state": "off"})).await.expect(200);
+    check("/api/v1/files?path=notes.md", 403, "tool_disabled").await;
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn changes_are_listed_and_taken_back() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    for text in ["one", "two"] {
+        let (status, _, _) =
+            bytes(&daemon, Method::PUT, "/api/v1/files?path=a.txt", &[("if-match", "*")], text).await;
+        assert_eq!(status, 200);
+    }
+    let changes = client.get("/api/v1/changes").await.expect(200);
+    let newest = changes["items"][0]["id"].as_u64().unwrap();
+    assert_eq!(changes["items"].as_array().unwrap().len(), 2);
+    let undo = async |body: Value| client.post("/api/v1/changes/undo", &body).await;
+    assert_eq!(undo(json!({"newest": newest - 1})).await.problem(), "stale");
+    assert_eq!(undo(json!({"newest": newest, "count": 51})).await.problem(), "invalid");
+    let undone = undo(json!({"newest": newest})).await.expect(200);
+    assert_eq!(undone["undone"].as_array().unwrap().len(), 1);
+    let file = daemon.workspace().join("a.txt");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
+    std::fs::write(&file, "somebody else's").unwrap();
+    let newest = client.get("/api/v1/changes").await.expect(200)["items"][0]["id"].clone();
+    let refused = undo(json!({"newest": newest})).await;
+    assert_eq!(refused.problem(), "conflict");
+    assert!(refused.json()["about"]["refused"]["why"].is_string());
+    undo(json!({"newest": newest, "force": true})).await.expect(200);
+    assert!(!file.exists());
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
+    let text: String = (0..5_000).map(|line| format!("<script>{line}</script>\n")).collect();
+    let long = Arc::new(ScriptedTool::new("long").returns(ToolOutput::typed(text.clone(), "text/html")));
+    let daemon = TestDaemon::with(with_tools(&[&long])).await;
+    let client = daemon.client();
+    let done = client.post("/api/v1/calls", &json!({"tool": "long"})).await.expect(200);
+    let name = done["artifact"].as_str().unwrap();
+    let place = format!("/api/v1/artifacts/{name}");
+    let meta = client.get(&place).await.expect(200);
+    assert_eq!((&meta["artifact"], &meta["call"]), (&json!(name), &done["call"]));
+    let bytes_of = meta["bytes"].as_u64().unwrap();
+    assert_eq!(client.get("/api/v1/artifacts").await.expect(200)["items"][0], meta);
+
+    let content = format!("{place}/content");
+    let (status, headers, body) = bytes(&daemon, Method::GET, &content, &[], "").await;
+    assert_eq!((status, body.len() as u64), (StatusCode::OK, bytes_of));
+    assert!(body == text.as_bytes());
+    assert_eq!(headers["content-type"], "application/octet-stream");
+    assert_eq!(headers["x-content-type-options"], "nosniff");
+    assert!(headers["content-disposition"].to_str().unwrap().starts_with("attachment"));
+    let (status, headers, body) = bytes(&daemon, Method::GET, &content, &[("range", "bytes=10-19")], "").await;
+    assert_eq!((status, body.as_slice()), (StatusCode::PARTIAL_CONTENT, &text.as_bytes()[10..20]));
+    assert_eq!(headers["content-range"], format!("bytes 10-19/{bytes_of}"));
+    let (status, headers, _) = bytes(&daemon, Method::GET, &content, &[("range", "bytes=999999999-")], "").await;
+    assert_eq!(status, StatusCode::RANGE_NOT_SATISFIABLE);
+    assert_eq!(headers["content-range"], format!("bytes */{bytes_of}"));
+    let changed = [("range", "bytes=10-19"), ("if-range", "\"other\"")];
+    assert_eq!(bytes(&daemon, Method::GET, &content, &changed, "").await.0, 200);
+
+    let page = client.get(&format!("{place}/page?offset=100&limit=50")).await.expect(200);
+    assert_eq!(page["tool"], "read_artifact");
+    assert!(page["result"].as_str().unwrap().contains("Bytes 100"));
+    let wrong = client.get(&format!("{place}/page?pattern=(")).await.expect(422);
+    assert_eq!(wrong["error_type"], "validation_error");
+    assert_eq!(client.get("/api/v1/artifacts/../../etc/content").await.problem(), "not_found");
+    let unknown = format!("/api/v1/artifacts/art_{}", "0".repeat(32));
+    assert_eq!(client.get(&unknown).await.problem(), "not_found");
+    assert_eq!(client.delete(&place).await.status, 204);
+    assert_eq!(client.get(&content).await.problem(), "not_found");
+    daemon.stop().await;
+}

@@ -1,0 +1,159 @@
+//! What a daemon leaves, the next one goes on with; and two daemons on one database never work on the same run.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcrib_app::Preset;
+use toolcrib_app::core::Effect;
+
+use crate::runs::{Gate, ONE_CALL, begun, stands};
+use crate::support::{Plan, TestDaemon};
+
+/// R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends each of them, once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_under_load_loses_no_run() {
+    const RUNS: usize = 12;
+    let script = "turns:
+  - say: One.
+    calls: [{tool: gate, args: {}}]
+  - say: Two.
+    calls: [{tool: gate, args: {}}]
+  - say: Done.
+";
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let daemon = TestDaemon::with(gate.plan(script)).await;
+    let client = daemon.client();
+    let mut runs = Vec::new();
+    for run in 0..RUNS {
+        runs.push(begun(&client, &json!({"text": format!("run {run}")})).await);
+    }
+    gate.began(RUNS as u32).await;
+    // Stopping waits for the calls at work; each run is put down after its first one.
+    daemon.daemon.stop();
+    gate.open(RUNS);
+    let folder = daemon.stop().await;
+    assert_eq!(gate.tool.runs(), RUNS, "nothing new was begun");
+    let daemon = TestDaemon::in_folder(folder, gate.plan(script)).await;
+    let client = daemon.client();
+    gate.open(RUNS);
+    for run in &runs {
+        let view = stands(&client, run, "ended").await;
+        assert_eq!((&view["status"], &view["text"]), (&json!("completed"), &json!("Done.")));
+        let outputs = view["items"].as_array().unwrap().iter().filter(|item| item["state"] == "output-available");
+        assert_eq!(outputs.count(), 2);
+    }
+    assert_eq!(gate.tool.runs(), 2 * RUNS, "each call ran once");
+    daemon.stop().await;
+}
+
+/// A call that takes longer than the daemon drains: the run is let go of, and the model is told that the outcome is unknown.
+#[tokio::test]
+async fn a_call_that_outlasts_the_drain_is_not_run_again() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let mut plan = gate.plan(ONE_CALL);
+    plan.daemon = Box::new(|settings| settings.drain = Duration::from_millis(20));
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let folder = daemon.stop().await;
+    let daemon = TestDaemon::in_folder(folder, gate.plan(ONE_CALL)).await;
+    let view = stands(&daemon.client(), &run, "ended").await;
+    let call = view["items"].as_array().unwrap().iter().find(|item| item["item"] == "call").unwrap();
+    assert_eq!(call["outcome"], "unknown", "{call}");
+    assert_eq!(gate.tool.runs(), 1);
+    assert_eq!(view["text"], "Done.");
+    daemon.stop().await;
+}
+
+/// R2: what waits for a person waits over a restart; decided there, the new daemon goes on with it.
+#[tokio::test]
+async fn a_question_is_decided_after_a_restart() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let plan = || {
+        let mut plan = gate.plan(ONE_CALL);
+        plan.toolcrib = Box::new(|settings| settings.engine.preset = Preset::AskAll);
+        plan
+    };
+    let daemon = TestDaemon::with(plan()).await;
+    let run = begun(&daemon.client(), &json!({"text": "go"})).await;
+    stands(&daemon.client(), &run, "paused").await;
+    let folder = daemon.stop().await;
+    let daemon = TestDaemon::in_folder(folder, plan()).await;
+    let client = daemon.client();
+    let list = client.get("/api/v1/approvals").await.expect(200);
+    let question = &list["items"][0];
+    let path = format!("/api/v1/approvals/{}", question["approval"].as_str().unwrap());
+    gate.open(1);
+    let body = json!({"decision": "approve", "nonce": question["nonce"]});
+    client.post(&path, &body).await.expect(200);
+    assert_eq!(stands(&client, &run, "ended").await["text"], "Done.");
+    assert_eq!(gate.tool.runs(), 1);
+    daemon.stop().await;
+}
+
+fn second(gate: &Gate, script: &str) -> Plan {
+    let mut plan = gate.plan(script);
+    plan.daemon = Box::new(|settings| {
+        settings.listen.unix = None;
+        settings.folder.push("second");
+        settings.look = Duration::from_millis(50);
+    });
+    plan
+}
+
+/// Two daemons on one database: each sees the other's runs, and only one works on each of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_daemons_do_not_work_on_the_same_run() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let one = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let two = TestDaemon::in_folder(one.shared_folder(), second(&gate, ONE_CALL)).await;
+    let token = std::fs::read_to_string(one.folder().join("state/daemon/second/token")).unwrap();
+    let there = two.anybody().with_token(token.trim());
+    let run = begun(&one.client(), &json!({"text": "go"})).await;
+    gate.began(1).await;
+    // Several looks of the other daemon later, it is still the first one's.
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(gate.tool.runs(), 1);
+    let seen = there.get(&format!("/api/v1/runs/{run}")).await.expect(200);
+    assert_eq!(seen["state"], "running");
+    let steer = there.post(&format!("/api/v1/runs/{run}/steer"), &json!({"text": "x"})).await;
+    assert_eq!(steer.problem(), "conflict");
+    let body = json!({"text": "more", "conversation": seen["conversation"]});
+    assert_eq!(there.post("/api/v1/runs", &body).await.problem(), "conflict");
+    gate.open(1);
+    assert_eq!(stands(&there, &run, "ended").await["text"], "Done.");
+    assert_eq!(gate.tool.runs(), 1);
+    // What the first one leaves, the second takes.
+    let left = begun(&one.client(), &json!({"text": "again"})).await;
+    gate.began(1).await;
+    one.daemon.stop();
+    gate.open(1);
+    let _ = one.stop().await;
+    let view: Value = stands(&there, &left, "ended").await;
+    assert_eq!((&view["status"], &view["text"]), (&json!("completed"), &json!("Done.")));
+    two.stop().await;
+}
+
+/// A run that another daemon works on can be stopped from here: it is taken from there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_stopped_from_another_daemon() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let one = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let two = TestDaemon::in_folder(one.shared_folder(), second(&gate, ONE_CALL)).await;
+    let token = std::fs::read_to_string(one.folder().join("state/daemon/second/token")).unwrap();
+    let there = two.anybody().with_token(token.trim());
+    let run = begun(&one.client(), &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let stopped = there.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).await.expect(200);
+    assert_eq!(stopped["status"], "stopped");
+    gate.open(1);
+    // The first daemon finds that the run is not its own any more, and asks no model again.
+    while one.daemon.runs_at_work() > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let view = one.client().get(&format!("/api/v1/runs/{run}")).await.expect(200);
+    assert_eq!(view["status"], "stopped");
+    two.stop().await;
+    one.stop().await;
+}

@@ -1,0 +1,141 @@
+//! Rules over HTTP: listed, added, removed, asked.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestDaemon};
+
+const OWN: &str = "/api/v1/rules/own";
+
+fn tag(answer: &Answer) -> String {
+    answer.headers["etag"].to_str().unwrap().to_owned()
+}
+
+async fn read(daemon: &TestDaemon) -> Value {
+    std::fs::write(daemon.workspace().join("a.txt"), "text").unwrap();
+    let body = json!({"tool": "read_file", "arguments": {"path": "a.txt"}});
+    daemon.client().post("/api/v1/calls", &body).await.json()
+}
+
+#[tokio::test]
+async fn a_rule_holds_from_the_answer_on_and_until_it_is_removed() {
+    let daemon = TestDaemon::start().await;
+    assert_eq!(read(&daemon).await["status"], "succeeded");
+    let rule = json!([{"effect": "deny", "rule": "Read(./a.txt)", "reason": "it is mine"}]);
+    let added = daemon.client().post(OWN, &rule).await;
+    assert_eq!(added.expect(200)["changed"], true);
+    assert_eq!(read(&daemon).await["status"], "denied");
+    let all = daemon.client().get("/api/v1/rules").await.expect(200);
+    assert_eq!(all["items"][0]["reason"], "it is mine");
+    let origin = all["items"][0]["origin"].as_str().unwrap();
+    assert!(origin.ends_with("rules.toml:1"), "{origin}");
+    // The same again is not written twice.
+    assert_eq!(daemon.client().post(OWN, &rule).await.expect(200)["changed"], false);
+    let client = daemon.client().with("if-match", &tag(&added));
+    let gone = client.delete(&format!("{OWN}/1")).await.expect(200);
+    assert_eq!(gone["rules"], json!([]));
+    assert_eq!(read(&daemon).await["status"], "succeeded");
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn who_changed_rules_is_in_the_audit() {
+    let daemon = TestDaemon::start().await;
+    let rule = json!([{"effect": "ask", "rule": "Write"}]);
+    let added = daemon.client().post(OWN, &rule).await;
+    daemon.client().with("if-match", &tag(&added)).delete(&format!("{OWN}/1")).await.expect(200);
+    let found = daemon.client().get("/api/v1/audit?kind=administered").await.expect(200);
+    let acts = found["items"].as_array().unwrap().iter().map(|row| {
+        let record = &row["record"];
+        (record["operation"].as_str().unwrap(), record["about"].as_str().unwrap(), record["by"].as_str().unwrap())
+    });
+    let acts: Vec<_> = acts.collect();
+    assert_eq!(acts, [("rule.remove", "ask Write", "owner"), ("rule.add", "ask Write", "owner")]);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_change_of_what_was_not_read_is_refused() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let first = client.post(OWN, &json!([{"effect": "ask", "rule": "Write"}])).await;
+    client.post(OWN, &json!([{"effect": "ask", "rule": "Read"}])).await.expect(200);
+    assert_eq!(client.delete(&format!("{OWN}/1")).await.problem(), "needs_match");
+    let stale = client.clone().with("if-match", &tag(&first));
+    assert_eq!(stale.delete(&format!("{OWN}/1")).await.problem(), "stale");
+    assert_eq!(stale.post(OWN, &json!([{"effect": "ask", "rule": "Grep"}])).await.problem(), "stale");
+    let read = client.get(OWN).await;
+    let fresh = client.clone().with("if-match", &tag(&read));
+    for number in ["0", "3", "9999999999999999999999", "x", "-1"] {
+        assert_eq!(fresh.delete(&format!("{OWN}/{number}")).await.problem(), "not_found", "{number}");
+    }
+    assert_eq!(client.get(OWN).await.expect(200)["items"].as_array().unwrap().len(), 2);
+    let unchanged = client.clone().with("if-none-match", &tag(&read)).get(OWN).await;
+    assert_eq!(unchanged.status, 304);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_rule_that_cannot_work_changes_nothing() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    for (rule, code) in [
+        (json!([]), "invalid"),
+        (json!([{"effect": "deny", "rule": "Bash(git push:*"}]), "invalid"),
+        (json!([{"effect": "deny", "rule": "Bash(git push:*)", "match": ["git pull"]}]), "invalid"),
+        (json!([{"effect": "allow", "rule": "Bash(*)"}]), "invalid"),
+        (json!([{"effect": "forbid", "rule": "Read"}]), "bad_request"),
+        (json!([{"effect": "deny", "rule": "Read", "more": 1}]), "bad_request"),
+        (json!({"effect": "deny", "rule": "Read"}), "bad_request"),
+    ] {
+        assert_eq!(client.post(OWN, &rule).await.problem(), code, "{rule}");
+    }
+    assert!(!daemon.folder().join("config/rules.toml").exists());
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_call_is_said_without_one() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let rules = json!([
+        {"effect": "deny", "rule": "Bash(git push:*)", "reason": "it leaves this machine"},
+        {"effect": "deny", "rule": "Read(./secret.txt)"},
+    ]);
+    client.post(OWN, &rules).await.expect(200);
+    let explain = async |body: Value| client.post("/api/v1/rules/explain", &body).await;
+    let said = explain(json!({"command": "cd x && git push origin"})).await.expect(200);
+    assert_eq!((&said["verdict"], &said["by"]), (&json!("deny"), &json!("rule")), "{said}");
+    assert_eq!(said["segments"].as_array().unwrap().len(), 2, "{said}");
+    let said = explain(json!({"tool": "read_file", "args": {"path": "secret.txt"}})).await.expect(200);
+    assert_eq!(said["verdict"], "deny", "{said}");
+    let said = explain(json!({"tool": "read_file", "args": {"path": "other.txt"}})).await.expect(200);
+    assert_eq!(said["verdict"], "allow", "{said}");
+    let said = explain(json!({"tool": "no_such_tool"})).await.expect(200);
+    assert!(said["refused"].is_object(), "{said}");
+    for wrong in [json!({}), json!({"command": "ls", "tool": "x"}), json!({"args": {}})] {
+        assert_eq!(explain(wrong.clone()).await.problem(), "invalid", "{wrong}");
+    }
+    // Nothing of it was a call.
+    let calls = client.get("/api/v1/audit?kind=settled").await.expect(200);
+    assert_eq!(calls["items"], json!([]));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn rules_are_looked_at_before_they_are_written() {
+    let daemon = TestDaemon::start().await;
+    let body = json!({"rules": [
+        {"effect": "deny", "rule": "read_fil"},
+        {"effect": "deny", "rule": "Read(./a)"},
+        {"effect": "allow", "rule": "Bash(*)"},
+    ]});
+    let found = daemon.client().post("/api/v1/rules/lint", &body).await.expect(200);
+    let found: Vec<_> = found["items"].as_array().unwrap().iter().map(|row| {
+        (row["severity"].as_str().unwrap(), row["origin"].as_str().unwrap())
+    }).collect();
+    assert!(found.contains(&("warning", "rules:1")) && found.contains(&("error", "rules:3")), "{found:?}");
+    assert!(!found.iter().any(|(_, origin)| *origin == "rules:2"), "{found:?}");
+    let of_force = daemon.client().post("/api/v1/rules/lint", &json!({})).await.expect(200);
+    assert_eq!(of_force["items"], json!([]));
+    daemon.stop().await;
+}

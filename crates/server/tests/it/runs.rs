@@ -1,0 +1,312 @@
+//! Runs over HTTP: begun, waited for, stopped, spoken to, listed.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use toolcrib_app::core::{Effect, ToolOutput};
+use toolcrib_testkit::{ScriptedTool, source_of};
+
+use crate::support::{Client, Plan, TestDaemon};
+
+/// A tool that says when it runs, and runs until it is let go.
+pub(crate) struct Gate {
+    pub(crate) tool: Arc<ScriptedTool>,
+    began: Arc<Semaphore>,
+    open: Arc<Semaphore>,
+}
+
+impl Gate {
+    pub(crate) fn new(name: &str, effect: Effect) -> Self {
+        let (began, open) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let (says, waits) = (Arc::clone(&began), Arc::clone(&open));
+        let tool = ScriptedTool::new(name).spec(|spec| spec.effect = effect).does(move |_, _| {
+            let (says, waits) = (Arc::clone(&says), Arc::clone(&waits));
+            Box::pin(async move {
+                says.add_permits(1);
+                waits.acquire().await.unwrap().forget();
+                Ok(ToolOutput::text("let through"))
+            })
+        });
+        Self { tool: Arc::new(tool), began, open }
+    }
+
+    /// Waits until so many more calls have begun.
+    pub(crate) async fn began(&self, calls: u32) {
+        self.began.acquire_many(calls).await.unwrap().forget();
+    }
+
+    /// Lets so many calls through.
+    pub(crate) fn open(&self, calls: usize) {
+        self.open.add_permits(calls);
+    }
+
+    pub(crate) fn plan(&self, script: &str) -> Plan {
+        let tool = Arc::clone(&self.tool);
+        Plan {
+            script: script.to_owned(),
+            builder: Box::new(move |builder| builder.source(source_of("test", &[&tool]))),
+            daemon: Box::new(|settings| settings.look = std::time::Duration::from_millis(50)),
+            durable: true,
+            ..Plan::default()
+        }
+    }
+}
+
+pub(crate) const ONE_CALL: &str = "turns:
+  - say: I wait.
+    calls: [{tool: gate, args: {}}]
+  - say: Done.
+";
+
+pub(crate) async fn begun(client: &Client, body: &Value) -> String {
+    let run = client.post("/api/v1/runs", body).await.expect(202);
+    run["run"].as_str().unwrap().to_owned()
+}
+
+/// Asks until a run stands like this.
+pub(crate) async fn stands(client: &Client, run: &str, state: &str) -> Value {
+    loop {
+        let view = client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
+        if view["state"] == state {
+            return view;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn one_request_runs_a_whole_loop_and_returns_the_answer() {
+    let script = "turns:
+  - say: I look.
+    calls: [{tool: read_file, args: {path: notes.md}}]
+    usage: {input: 10, output: 2}
+  - say: You wanted milk.
+    usage: {input: 20, output: 3}
+";
+    let daemon = TestDaemon::with(Plan { script: script.into(), ..Plan::default() }).await;
+    std::fs::write(daemon.workspace().join("notes.md"), "milk").unwrap();
+    let client = daemon.client();
+    let answer = client.post("/api/v1/runs", &json!({"text": "What?", "wait": true})).await;
+    let run = answer.expect(200);
+    assert_eq!((&run["state"], &run["status"]), (&json!("ended"), &json!("completed")));
+    assert_eq!(run["text"], "You wanted milk.");
+    assert_eq!(run["usage"]["input"], 30);
+    let items: Vec<&str> =
+        run["items"].as_array().unwrap().iter().map(|item| item["item"].as_str().unwrap()).collect();
+    assert_eq!(items, ["message", "answer", "call", "answer"]);
+    let call = &run["items"][2];
+    assert_eq!(call["state"], "output-available");
+    assert!(call["output"].to_string().contains("milk"));
+    let place = answer.headers["location"].to_str().unwrap();
+    // What is shown of the stored run tells the same.
+    let stored = client.get(place).await.expect(200);
+    assert_eq!(stored["text"], run["text"]);
+    assert_eq!(stored["items"][2]["output"], call["output"]);
+    assert_eq!(stored["items"][2]["call"], call["call"]);
+    let list = client.get("/api/v1/runs").await.expect(200);
+    assert_eq!(list["items"][0]["run"], run["run"]);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_and_is_read_page_by_page() {
+    let script = "turns:\n  - say: One.\n  - say: Two.\n  - say: Three.\n";
+    let daemon = TestDaemon::with(Plan { script: script.into(), ..Plan::default() }).await;
+    let client = daemon.client();
+    let first = client.post("/api/v1/runs", &json!({"text": "a", "wait": true})).await.expect(200);
+    let talk = first["conversation"].as_str().unwrap().to_owned();
+    for (text, said) in [("b", "Two."), ("c", "Three.")] {
+        let body = json!({"text": text, "conversation": talk, "wait": true});
+        assert_eq!(client.post("/api/v1/runs", &body).await.expect(200)["text"], said);
+    }
+    let head = client.get(&format!("/api/v1/conversations/{talk}")).await.expect(200);
+    assert_eq!(head["title"], "a");
+    let path = format!("/api/v1/conversations/{talk}/messages?limit=4");
+    let page = client.get(&path).await.expect(200);
+    assert_eq!(page["items"].as_array().unwrap().len(), 4);
+    let next = page["next"].as_str().unwrap();
+    let rest = client.get(&format!("{path}&cursor={next}")).await.expect(200);
+    let seqs: Vec<u64> =
+        rest["items"].as_array().unwrap().iter().map(|row| row["seq"].as_u64().unwrap()).collect();
+    assert_eq!((seqs, &rest["next"]), (vec![4, 5], &Value::Null));
+    let other = client.post("/api/v1/runs", &json!({"text": "x", "wait": true})).await.expect(200);
+    let wrong = other["conversation"].as_str().unwrap();
+    let wrong = client.get(&format!("/api/v1/conversations/{wrong}/messages?cursor={next}")).await;
+    assert_eq!(wrong.problem(), "bad_cursor");
+    let list = client.get("/api/v1/conversations?limit=1").await.expect(200);
+    let next = list["next"].as_str().unwrap();
+    let last = client.get(&format!("/api/v1/conversations?limit=1&cursor={next}")).await.expect(200);
+    assert_eq!(last["items"][0]["conversation"], json!(talk));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_before_anything_runs() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let check = async |body: Value, status: u16, code: &str| {
+        let answer = client.post("/api/v1/runs", &body).await;
+        assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (status, code), "{body}");
+    };
+    check(json!({"text": ""}), 422, "invalid").await;
+    check(json!({"text": "a", "limits": {"rounds": 0}}), 422, "invalid").await;
+    check(json!({"text": "a", "limits": {"calls": 0}}), 422, "invalid").await;
+    check(json!({"text": "a", "agent": "nobody"}), 404, "not_found").await;
+    check(json!({"text": "a", "skill": "nothing"}), 422, "invalid").await;
+    check(json!({"text": "a", "conversation": "conv_1"}), 404, "not_found").await;
+    let none = format!("conv_{:032x}", 7);
+    check(json!({"text": "a", "conversation": none}), 404, "not_found").await;
+    check(json!({"text": "a", "wait": true, "stream": true}), 422, "invalid").await;
+    check(json!({"text": "a", "model": "turns: 1"}), 422, "invalid").await;
+    let none = format!("run_{:032x}", 7);
+    for path in ["", "/events"] {
+        let answer = client.get(&format!("/api/v1/runs/{none}{path}")).await;
+        assert_eq!(answer.problem(), "not_found");
+    }
+    for what in ["stop", "resume"] {
+        let answer = client.post(&format!("/api/v1/runs/{none}/{what}"), &json!({})).await;
+        assert_eq!(answer.problem(), "not_found");
+    }
+    assert_eq!(client.get("/api/v1/runs/x").await.problem(), "not_found");
+    assert_eq!(client.get("/api/v1/runs?state=odd").await.problem(), "bad_request");
+    assert_eq!(client.get("/api/v1/runs?limit=501").await.problem(), "invalid");
+    assert_eq!(client.get("/api/v1/runs?cursor=x").await.problem(), "bad_cursor");
+    let list = client.get("/api/v1/runs").await.expect(200);
+    assert_eq!(list["items"], json!([]));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_run_is_stopped_for_good() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let path = format!("/api/v1/runs/{run}");
+    let stopped = client.post(&format!("{path}/stop"), &json!({})).await.expect(200);
+    assert_eq!((&stopped["state"], &stopped["status"]), (&json!("ended"), &json!("stopped")));
+    // Once more says the same; speaking to it comes too late.
+    client.post(&format!("{path}/stop"), &json!({})).await.expect(200);
+    let late = client.post(&format!("{path}/steer"), &json!({"text": "and?"})).await;
+    assert_eq!(late.problem(), "conflict");
+    assert_eq!(client.post(&format!("{path}/resume"), &json!({})).await.problem(), "conflict");
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_said_meanwhile_is_heard_at_the_next_boundary() {
+    let script = "turns:
+  - say: I wait.
+    calls: [{tool: gate, args: {}}]
+  - expect: {last_user_contains: milk}
+    say: Milk then.
+";
+    let gate = Gate::new("gate", Effect::Pure);
+    let daemon = TestDaemon::with(gate.plan(script)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let path = format!("/api/v1/runs/{run}/steer");
+    assert_eq!(client.post(&path, &json!({"text": " "})).await.problem(), "invalid");
+    client.post(&path, &json!({"text": "bring milk"})).await.expect(202);
+    gate.open(1);
+    let view = stands(&client, &run, "ended").await;
+    assert_eq!((&view["status"], &view["text"]), (&json!("completed"), &json!("Milk then.")));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn two_runs_do_not_work_in_one_conversation() {
+    let gate = Gate::new("gate", Effect::Pure);
+    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let view = client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
+    let body = json!({"text": "more", "conversation": view["conversation"]});
+    let second = client.post("/api/v1/runs", &body).await;
+    assert_eq!(second.problem(), "conflict");
+    assert_eq!(second.json()["about"]["run"], json!(run));
+    gate.open(1);
+    stands(&client, &run, "ended").await;
+    gate.open(1);
+    client.post("/api/v1/runs", &body).await.expect(202);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_has_its_share_of_runs() {
+    let gate = Gate::new("gate", Effect::Pure);
+    let mut plan = gate.plan(ONE_CALL);
+    plan.daemon = Box::new(|settings| settings.runs_of_client = 2);
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let runs = [begun(&client, &json!({"text": "a"})).await, begun(&client, &json!({"text": "b"})).await];
+    gate.began(2).await;
+    let third = client.post("/api/v1/runs", &json!({"text": "c"})).await;
+    assert_eq!(third.problem(), "rate_limited");
+    assert!(third.headers.contains_key("retry-after"));
+    gate.open(2);
+    for run in &runs {
+        stands(&client, run, "ended").await;
+    }
+    gate.open(1);
+    let body = json!({"text": "c", "wait": true});
+    assert_eq!(client.post("/api/v1/runs", &body).await.expect(200)["text"], "Done.");
+    daemon.stop().await;
+}
+
+/// S2 of reliability.md: the same request sent twice at once, a hundred times, runs once each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_request_sent_twice_is_one_run() {
+    let plan = Plan {
+        durable: true,
+        daemon: Box::new(|settings| {
+            settings.runs_of_client = 1_000;
+            settings.runs_at_once = 1_000;
+        }),
+        ..Plan::default()
+    };
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    for pair in 0..100 {
+        let keyed = client.clone().with("idempotency-key", &format!("pair {pair}"));
+        let body = json!({"text": format!("say {pair}"), "wait": pair % 2 == 0});
+        let (one, two) =
+            tokio::join!(keyed.post("/api/v1/runs", &body), keyed.post("/api/v1/runs", &body));
+        for answer in [&one, &two] {
+            assert!(answer.status.is_success(), "{}", answer.text);
+        }
+        assert_eq!(one.json()["run"], two.json()["run"], "pair {pair}");
+        let other = keyed.post("/api/v1/runs", &json!({"text": "something else"})).await;
+        assert_eq!(other.problem(), "conflict");
+    }
+    let list = client.get("/api/v1/runs?limit=500").await.expect(200);
+    assert_eq!(list["items"].as_array().unwrap().len(), 100);
+    for key in [" ", &"x".repeat(300)] {
+        let keyed = client.clone().with("idempotency-key", key);
+        assert_eq!(keyed.post("/api/v1/runs", &json!({"text": "a"})).await.problem(), "invalid");
+    }
+    daemon.stop().await;
+}
+
+/// What failed before it began can be sent again under its key.
+#[tokio::test]
+async fn a_key_whose_run_never_began_is_still_good() {
+    let gate = Gate::new("gate", Effect::Pure);
+    let mut plan = gate.plan(ONE_CALL);
+    plan.daemon = Box::new(|settings| settings.runs_of_client = 1);
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let first = begun(&client, &json!({"text": "a"})).await;
+    gate.began(1).await;
+    let keyed = client.clone().with("idempotency-key", "second");
+    let body = json!({"text": "b", "wait": true});
+    assert_eq!(keyed.post("/api/v1/runs", &body).await.problem(), "rate_limited");
+    gate.open(2);
+    stands(&client, &first, "ended").await;
+    assert_eq!(keyed.post("/api/v1/runs", &body).await.expect(200)["text"], "Done.");
+    daemon.stop().await;
+}
