@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::store::{Question, Waiting};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, Checkpoints, Context,
-    Conversation, ConversationId, ConversationStore, DecisionRecord, OpenRun, RunId, RunStatus, RunStore,
-    SealError, StoreError, StoredMessage, StoredRun, UserQuestion,
+    Conversation, ConversationId, ConversationStore, DecisionRecord, OpenRun, RunId, RunStatus,
+    RunStore, SealError, StoreError, StoredMessage, StoredRun, UserQuestion,
 };
 use toolcrib_engine::Sealing;
 
@@ -183,9 +183,7 @@ impl ConversationStore for SealedRuns {
         conversation: ConversationId,
         since: u64,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
-        Box::pin(
-            async move { self.messages_of(self.inner.messages(conversation, since).await?) },
-        )
+        Box::pin(async move { self.messages_of(self.inner.messages(conversation, since).await?) })
     }
 
     fn messages_page(

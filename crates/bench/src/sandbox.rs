@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use tokio::runtime::Runtime;
-use toolcrib_app::sandbox::{Backend as _, Job, Level, Local, Policy, run, process::Limits};
+use toolcrib_app::sandbox::{Backend as _, Job, Level, Local, Policy, process::Limits, run};
 
 use crate::table::Table;
 

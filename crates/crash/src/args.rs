@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::Result;
+use crate::daemons::Plan;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub(crate) enum Command {
     PowerCuts(u32),
     /// The n-th write or sync of the disk fails, for every n.
     Anomalies,
+    /// So many daemons on one Postgres.
+    Daemons(u32),
 }
 
 /// Options of a run.
@@ -28,10 +31,17 @@ pub(crate) struct Options {
     pub(crate) step: u32,
     /// Rounds that are at work at once.
     pub(crate) lanes: u32,
+    /// Calls that the daemons are sent.
+    pub(crate) calls: u32,
+    /// Whether leases of daemons are ended by hand.
+    pub(crate) hurry: bool,
 }
 
+/// Daemons, when nobody says how many.
+const DAEMONS: u32 = 4;
+
 /// How it is used.
-const USAGE: &str = "usage: toolcrib-crash [--rounds N] [--random N] [--seed S] [--lanes N] [--json] [--power-cuts N | --anomalies [--step N]]";
+const USAGE: &str = "usage: toolcrib-crash [--rounds N] [--random N] [--seed S] [--lanes N] [--json] [--power-cuts N | --anomalies [--step N] | --daemons [N] [--calls N] [--hurry]]";
 
 impl Options {
     /// Reads the words of a command line.
@@ -44,9 +54,17 @@ impl Options {
             json: false,
             step: 1,
             lanes: 2,
+            calls: 10_000,
+            hurry: false,
         };
-        let mut words = words.iter();
+        let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
+            if word == "--daemons" {
+                let count = words.next_if(|next| next.bytes().all(|byte| byte.is_ascii_digit()));
+                let count = count.map_or(Ok(DAEMONS), |count| count.parse())?;
+                options.command = Command::Daemons(count.clamp(2, 16));
+                continue;
+            }
             let mut number = || -> Result<u64> {
                 let value = words.next().ok_or_else(|| format!("{word} takes a number"))?;
                 value.parse().map_err(|_| format!("{word} takes a number, not \"{value}\"").into())
@@ -59,11 +77,18 @@ impl Options {
                 "--step" => options.step = u32::try_from(number()?.max(1))?,
                 "--power-cuts" => options.command = Command::PowerCuts(u32::try_from(number()?)?),
                 "--anomalies" => options.command = Command::Anomalies,
+                "--calls" => options.calls = u32::try_from(number()?.max(100))?,
+                "--hurry" => options.hurry = true,
                 "--json" => options.json = true,
                 _ => return Err(format!("unexpected argument \"{word}\"\n{USAGE}").into()),
             }
         }
         Ok(options)
+    }
+
+    /// What a trial with so many daemons is about.
+    pub(crate) fn plan(&self, daemons: u32) -> Plan {
+        Plan { daemons, calls: self.calls, hurry: self.hurry, seed: self.seed }
     }
 }
 
@@ -80,6 +105,9 @@ mod tests {
         let options = parse("--rounds 3 --random 4 --seed 5 --json --power-cuts 6").unwrap();
         assert_eq!((options.rounds, options.random, options.seed), (3, 4, 5));
         assert_eq!((options.json, options.command), (true, Command::PowerCuts(6)));
+        let options = parse("--daemons --calls 500 --hurry").unwrap();
+        assert_eq!((options.command, options.calls), (Command::Daemons(4), 500));
+        assert_eq!(parse("--daemons 3 --json").unwrap().command, Command::Daemons(3));
         for wrong in ["--rounds", "--rounds x", "--rounds -1", "--round 3", "3"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

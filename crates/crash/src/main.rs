@@ -1,5 +1,6 @@
 //! Evidence for the crash rule (reliability 3, K1 to K9, P1, D1, D2): a worker that runs calls on a real store and dies, and a parent that
-//! starts it again and compares three accounts of what happened: the store's, the tools' own, and what callers were told.
+//! starts it again and compares three accounts of what happened: the store's, the tools' own, and what callers were told. And the same for
+//! several daemons on one database (`daemons`).
 //!
 //! Development only: it is not shipped, and it is the one program that is built with the failpoints.
 
@@ -11,6 +12,7 @@
 
 mod args;
 mod cut;
+mod daemons;
 mod database;
 mod judge;
 mod lane;
@@ -39,18 +41,25 @@ fn main() -> ExitCode {
     if let Some(("worker", orders)) = words.first().map(String::as_str).zip(words.get(1)) {
         return worker::main(orders);
     }
+    if let Some(("node", orders)) = words.first().map(String::as_str).zip(words.get(1)) {
+        return daemons::node(orders);
+    }
     let done = Options::parse(&words).and_then(|options| {
-        let report = match options.command {
-            Command::Kills => lane::kills(&options)?,
-            Command::PowerCuts(cuts) => power::cuts(&options, cuts)?,
-            Command::Anomalies => power::anomalies(&options)?,
+        let (json, table, is_clean) = match options.command {
+            Command::Kills => report(&lane::kills(&options)?),
+            Command::PowerCuts(cuts) => report(&power::cuts(&options, cuts)?),
+            Command::Anomalies => report(&power::anomalies(&options)?),
+            Command::Daemons(daemons) => {
+                let tally = daemons::run(options.plan(daemons))?;
+                (tally.json(), tally.table(), tally.is_clean())
+            }
         };
         if options.json {
-            println!("{}", report.json());
+            println!("{json}");
         } else {
-            print!("{}", report.table());
+            print!("{table}");
         }
-        Ok(report.is_clean())
+        Ok(is_clean)
     });
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -60,4 +69,8 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn report(tally: &report::Tally) -> (serde_json::Value, String, bool) {
+    (tally.json(), tally.table(), tally.is_clean())
 }

@@ -49,7 +49,8 @@ impl Backend for Local {
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
-        let probe = Probe::nothing("local", "system", "there is no sandbox of ours for this system");
+        let probe =
+            Probe::nothing("local", "system", "there is no sandbox of ours for this system");
         Box::pin(std::future::ready(probe))
     }
 

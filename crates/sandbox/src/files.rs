@@ -42,7 +42,8 @@ fn within<'a>(
     roots: impl Iterator<Item = &'a PathBuf>,
     path: &Path,
 ) -> io::Result<(PathBuf, PathBuf)> {
-    let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "the policy does not allow it");
+    let refused =
+        || io::Error::new(io::ErrorKind::PermissionDenied, "the policy does not allow it");
     if !path.is_absolute() {
         return Err(refused());
     }
@@ -53,7 +54,11 @@ fn within<'a>(
     let root = roots.filter_map(real).filter(|root| path.starts_with(root)).max_by_key(depth);
     let root = root.ok_or_else(refused)?;
     let narrower = |other: &PathBuf| path.starts_with(other) && depth(other) > depth(&root);
-    let denied = policy.denied.iter().filter_map(real).any(|other| path.starts_with(&other) && depth(&other) >= depth(&root));
+    let denied = policy
+        .denied
+        .iter()
+        .filter_map(real)
+        .any(|other| path.starts_with(&other) && depth(&other) >= depth(&root));
     if denied || policy.readable.iter().filter_map(real).any(|other| narrower(&other)) {
         return Err(refused());
     }

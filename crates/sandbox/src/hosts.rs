@@ -71,7 +71,9 @@ impl HostRule {
         let named = match &self.name {
             Name::Exact(name) => name == host,
             // A label at least stands for the star.
-            Name::Under(dot_name) => host.len() > dot_name.len() && host.ends_with(dot_name.as_str()),
+            Name::Under(dot_name) => {
+                host.len() > dot_name.len() && host.ends_with(dot_name.as_str())
+            }
         };
         named && self.port.map_or_else(|| USUAL_PORTS.contains(&port), |own| own == port)
     }
@@ -97,7 +99,8 @@ fn read(entry: &str) -> Result<HostRule, &'static str> {
     }
     if host.starts_with('[') {
         let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let address = address.and_then(|text| text.parse::<std::net::Ipv6Addr>().ok()).ok_or(FORM)?;
+        let address =
+            address.and_then(|text| text.parse::<std::net::Ipv6Addr>().ok()).ok_or(FORM)?;
         return Ok(HostRule { name: Name::Exact(Host::Addr(address.into()).to_string()), port });
     }
     let (under, name) = match host.strip_prefix("*.") {

@@ -22,6 +22,8 @@
 
 mod backend;
 mod egress;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod error;
 mod files;
 mod hosts;
@@ -29,8 +31,6 @@ mod job;
 mod level;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 mod policy;
 pub mod process;
 mod report;
@@ -41,9 +41,7 @@ pub use error::SandboxError;
 pub use hosts::{HostRule, HostRuleError, HostRules};
 pub use job::{Ended, Job, Status, Stdin, Stop};
 pub use level::{Level, UnknownLevel};
-pub use policy::{
-    DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources,
-};
+pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
 pub use report::{Case, Feature, Probe};
 
 #[cfg(not(target_os = "linux"))]

@@ -1,9 +1,15 @@
 //! The executable that tests use as sandbox helper, and as a program that is killed while it holds a sandbox.
-#![expect(clippy::expect_used, clippy::print_stdout, reason = "a program of the tests, which stops at the first surprise")]
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a program of the tests, which stops at the first surprise"
+)]
 
 use std::ffi::OsString;
 
-use toolcrib_sandbox::{Backend as _, Egress, Job, Level, Local, Policy, SandboxError, run_here, worker_entry};
+use toolcrib_sandbox::{
+    Backend as _, Egress, Job, Level, Local, Policy, SandboxError, run_here, worker_entry,
+};
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -57,7 +63,11 @@ fn locked(marker: &str) {
         // As if nothing had been tried before, too.
         for local in [local, Local::new()] {
             match local.start(&job).await {
-                Err(SandboxError::BelowMinimum { minimum, strongest: Level::Reduced, .. }) if minimum == Level::Namespace => {}
+                Err(SandboxError::BelowMinimum {
+                    minimum: Level::Namespace,
+                    strongest: Level::Reduced,
+                    ..
+                }) => {}
                 other => println!("{other:?}"),
             }
         }
@@ -80,7 +90,8 @@ fn forbid_namespaces() {
     let apply = |rules: Vec<(i64, Vec<SeccompRule>)>, errno: i32| {
         let refuse = SeccompAction::Errno(errno.unsigned_abs());
         let arch = std::env::consts::ARCH.try_into().expect("a known machine");
-        let filter = SeccompFilter::new(rules.into_iter().collect(), SeccompAction::Allow, refuse, arch);
+        let filter =
+            SeccompFilter::new(rules.into_iter().collect(), SeccompAction::Allow, refuse, arch);
         let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
         apply_filter(&program).expect("a filter applied");
     };

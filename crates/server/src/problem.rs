@@ -89,7 +89,7 @@ pub struct Problem {
     pub retry_after: Option<u64>,
     /// What the answer is about, such as the first decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub about: Option<serde_json::Value>,
+    pub about: Option<Box<serde_json::Value>>,
 }
 
 impl Problem {
@@ -129,7 +129,7 @@ impl Problem {
     /// Says what the answer is about.
     #[must_use]
     pub fn about(mut self, about: serde_json::Value) -> Self {
-        self.about = Some(about);
+        self.about = Some(Box::new(about));
         self
     }
 }

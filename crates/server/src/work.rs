@@ -116,7 +116,9 @@ impl Daemon {
         self.observe().asked_here(calls.iter().map(|call| call.id));
         let batch = self.toolcrib().batch_of(calls, Origin::Rest);
         let context = Context { owner: principal.owner.clone(), ..Context::clone(&batch.context) };
-        let context = Context { channel: channel_of(principal).to_owned(), ..context };
+        // Who asked stands in every row: it may have to be somebody else who decides.
+        let device = principal.name.clone();
+        let context = Context { channel: channel_of(principal).to_owned(), device, ..context };
         Batch { context: Arc::new(context), view: Arc::new(view_of(principal)), ..batch }
     }
 

@@ -60,9 +60,8 @@ fn reader(database: &Path) -> Result<Connection, OpenError> {
     std::fs::metadata(&path).map_err(io)?;
     let failed = |error: rusqlite::Error| not_opened(&path, &error);
     let conn = file::reader(&path).map_err(failed)?;
-    let mark: i32 = conn
-        .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(failed)?;
+    let mark: i32 =
+        conn.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
     if mark != APPLICATION {
         return Err(OpenError::OtherApplication { path });
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask crash`: workers that die and disks that fail, and what is left of what was promised (see `crates/crash`).
+//! `cargo xtask crash`: workers and daemons that die, disks that fail, and what is left of what was promised (see `crates/crash`).
 
 use anyhow::Result;
 

@@ -4,6 +4,7 @@ mod cli;
 mod defaults;
 mod errors;
 mod events;
+mod rest;
 mod tools;
 
 use std::fs;
@@ -30,6 +31,8 @@ const PAGES: &[Page] = &[
     Page { path: "docs/errors.md", write: errors::page },
     Page { path: "docs/defaults.md", write: |_| defaults::page() },
     Page { path: "docs/events.md", write: |_| events::page() },
+    Page { path: "docs/rest-routes.md", write: rest::page },
+    Page { path: "docs/openapi.json", write: rest::document },
 ];
 
 /// Writes the pages, or says which are out of date.

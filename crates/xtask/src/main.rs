@@ -70,8 +70,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "crash",
-        usage: "crash [--rounds N] [--random N] [--seed S] [--json] [--power-cuts N | --anomalies]",
-        about: "kill -9 at every failpoint and at random, power cuts and failing disks; what was promised is compared with what is left",
+        usage: "crash [--rounds N] [--random N] [--seed S] [--json] [--power-cuts N | --anomalies | --daemons [N] [--calls N]]",
+        about: "kill -9 at every failpoint and at random, power cuts, failing disks, several daemons on one Postgres; what was promised is compared with what is left",
         run: crash::run,
     },
     Command {

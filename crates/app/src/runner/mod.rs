@@ -14,9 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolcrib_agent::context::{CompactionRules, Price, Prices, Summary, Windows};
 use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
 use toolcrib_agent::events::EventSink;
-use toolcrib_agent::library::{
-    Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames,
-};
+use toolcrib_agent::library::{Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames};
 use toolcrib_agent::machine::{ActiveSkill, Machine};
 use toolcrib_core::{
     Checkpoints, Clock, Context, Conversation, ConversationId, Labels, RunId, RunStatus, RunUsage,
@@ -216,13 +214,8 @@ impl Runner {
         let skills = self.first_skills(&start.agent, start.skill.as_deref())?;
         let Opened { history, topic, labels } = self.open(&start).await?;
         let rounds = start.limits.rounds(&start.agent);
-        let mut machine = Machine::begin(
-            id,
-            start.conversation,
-            history,
-            start.message.clone(),
-            rounds,
-        );
+        let mut machine =
+            Machine::begin(id, start.conversation, history, start.message.clone(), rounds);
         machine.summarised(self.summary(start.conversation));
         machine.labelled(&labels);
         for skill in skills {

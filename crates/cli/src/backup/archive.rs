@@ -147,7 +147,8 @@ pub(super) fn read(path: &Path, into: Option<&Path>) -> io::Result<Manifest> {
         let mode = entry.header().mode().map_err(no_backup)? & OWNER;
         found.push(file_of(entry, &place, mode, into)?);
     }
-    let text = manifest.ok_or_else(|| io::Error::other("it has no manifest: it is cut off, or no backup"))?;
+    let text = manifest
+        .ok_or_else(|| io::Error::other("it has no manifest: it is cut off, or no backup"))?;
     let manifest = manifest_of(&text)?;
     if manifest.files != found {
         return Err(io::Error::other("its files are not those of its manifest: it is damaged"));
@@ -174,7 +175,8 @@ fn manifest_of(text: &[u8]) -> io::Result<Manifest> {
 fn place(name: &Path) -> Option<PathBuf> {
     let mut parts = name.components();
     let first = parts.next()?;
-    let is_known = [Component::Normal("config".as_ref()), Component::Normal("state".as_ref())].contains(&first);
+    let is_known = [Component::Normal("config".as_ref()), Component::Normal("state".as_ref())]
+        .contains(&first);
     let rest: Vec<Component<'_>> = parts.collect();
     let is_plain = !rest.is_empty() && rest.iter().all(|part| matches!(part, Component::Normal(_)));
     (is_known && is_plain).then(|| name.to_owned())
@@ -292,7 +294,9 @@ mod tests {
         let path = folder.path().join("backup.tar.gz");
         let mut writer = Writer::new(File::create(&path).unwrap());
         for at in 0..20 {
-            writer.add_text(format!("text {at} ").repeat(20).as_bytes(), &format!("state/{at}")).unwrap();
+            writer
+                .add_text(format!("text {at} ").repeat(20).as_bytes(), &format!("state/{at}"))
+                .unwrap();
         }
         writer.finish(manifest()).unwrap();
         let whole = fs::read(&path).unwrap();

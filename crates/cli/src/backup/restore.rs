@@ -29,8 +29,9 @@ pub(crate) struct Restored {
 /// Exit code 3 for what is no sound backup, 2 where something is in its way, 1 while a daemon works there. Then everything is as it was.
 pub(crate) fn restore(path: &Path, force: bool) -> Result<Restored, Failure> {
     let state = world::state_folder()?;
-    let config = world::config_folder()
-        .ok_or_else(|| Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder"))?;
+    let config = world::config_folder().ok_or_else(|| {
+        Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
+    })?;
     let _alone = alone(&state)?;
     let parent = state.parent().unwrap_or(Path::new("/"));
     let failed = |error: io::Error| Failure::run(format!("the backup cannot be put back: {error}"));
@@ -84,8 +85,9 @@ impl Places {
         if manifest.store.is_none() {
             return Ok(());
         }
-        let survey = Survey::of(&database)
-            .map_err(|error| Failure::configuration(format!("the database of the backup: {error}")))?;
+        let survey = Survey::of(&database).map_err(|error| {
+            Failure::configuration(format!("the database of the backup: {error}"))
+        })?;
         if survey.version > survey.known {
             return Err(Failure::configuration(format!(
                 "the backup was made by Toolcrib {}, whose database this one ({}) does not know; use a newer Toolcrib",
@@ -104,7 +106,8 @@ impl Places {
     /// Nothing is there that is moved aside.
     fn check_free(&self) -> Result<(), Failure> {
         let config = self.names()?.into_iter().map(|name| self.config.join(name));
-        let database = [self.state.join("toolcrib.db"), self.state.join("vault"), self.state.join("audit")];
+        let database =
+            [self.state.join("toolcrib.db"), self.state.join("vault"), self.state.join("audit")];
         match database.into_iter().chain(config).find(|path| path.symlink_metadata().is_ok()) {
             Some(path) => Err(Failure::usage(format!(
                 "{} is there already; with --force it is moved aside",
@@ -151,7 +154,10 @@ impl Places {
         let own = self.state.join("audit/audit-key.pub");
         let is_own = fs::read(&own).ok() == Some(fs::read(&public)?);
         if is_own {
-            take_over(&self.state.join("audit/audit-key.pk8"), &staged.join("audit/audit-key.pk8"))?;
+            take_over(
+                &self.state.join("audit/audit-key.pk8"),
+                &staged.join("audit/audit-key.pk8"),
+            )?;
         }
         if !staged.join("audit/audit-key.pk8").exists() {
             let former = staged.join("audit/former-keys.pub");
@@ -171,8 +177,9 @@ impl Places {
         let mark = Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
         let mut aside = Vec::new();
         if self.staged.join("state").exists() {
-            let is_empty = fs::read_dir(&self.state)
-                .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| is_lock(&entry))));
+            let is_empty = fs::read_dir(&self.state).is_ok_and(|mut entries| {
+                entries.all(|entry| entry.is_ok_and(|entry| is_lock(&entry)))
+            });
             let old = beside(&self.state, &mark)?;
             if self.state.exists() {
                 fs::rename(&self.state, &old)?;

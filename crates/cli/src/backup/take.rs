@@ -56,7 +56,8 @@ pub(crate) fn take(path: &Path, keys: bool, replace: bool) -> Result<Taken, Fail
     let taken = write(&partial, keys).and_then(|taken| {
         // Read as whoever needs it one day will read it.
         let read = archive::read(&partial, None);
-        let read = read.map_err(|error| Failure::run(format!("the backup cannot be read again: {error}")))?;
+        let read = read
+            .map_err(|error| Failure::run(format!("the backup cannot be read again: {error}")))?;
         if read != taken.manifest {
             return Err(Failure::run("the backup is not what was written: the disk is not sound"));
         }
@@ -166,7 +167,10 @@ fn configuration(
         Err(_) => Vec::new(),
     };
     let same = |one: &Path, other: &Path| {
-        one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+        one == other
+            || one
+                .canonicalize()
+                .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
     };
     for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -64,6 +64,6 @@ pub(crate) struct TokenAdd {
     #[arg(long = "tool", value_name = "TOOL", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
     /// When it ends, from now on, such as 90d. Default: never.
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME", value_parser = units::days)]
     pub(crate) expires: Option<Duration>,
 }

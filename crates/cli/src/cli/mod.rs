@@ -6,6 +6,7 @@ mod audit;
 mod backup;
 mod config;
 mod daemon;
+mod doctor;
 mod grant;
 mod logging;
 mod past;
@@ -13,6 +14,7 @@ mod rules;
 mod sandbox;
 mod secret;
 mod serve;
+mod service;
 mod stop;
 mod switch;
 mod why;
@@ -35,6 +37,7 @@ pub(crate) use audit::{Audit, Export, ExportFormat, Since, Tail, Verify};
 pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
+pub(crate) use doctor::Doctor;
 pub(crate) use grant::Grant;
 pub(crate) use logging::{LogFormat, Logging};
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
@@ -44,6 +47,7 @@ pub(crate) use rules::{
 pub(crate) use sandbox::{Sandbox, SandboxExec, SandboxNet};
 pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
+pub(crate) use service::{Service, ServiceInstall};
 pub(crate) use stop::StopTools;
 pub(crate) use switch::Switch;
 pub(crate) use why::{ToolList, ToolWhy};
@@ -152,6 +156,8 @@ pub(crate) enum Command {
     /// Say whether the daemon takes calls.
     #[command(after_help = daemon::HEALTH_HELP)]
     Healthcheck,
+    /// Print the OpenAPI document of the daemon's interface; none needs to run.
+    Openapi,
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
@@ -230,6 +236,12 @@ pub(crate) enum Command {
     /// Look at the audit, take it out, prove that nobody edited it.
     #[command(subcommand)]
     Audit(Audit),
+    /// Let the system start the daemon.
+    #[command(subcommand, after_help = service::SERVICE_HELP)]
+    Service(Service),
+    /// Say what is wrong here, and what to do about it.
+    #[command(after_help = doctor::DOCTOR_HELP)]
+    Doctor(Doctor),
     /// Write everything that is kept of you into one file, while a daemon works.
     #[command(after_help = backup::BACKUP_HELP)]
     Backup(Backup),
@@ -328,6 +340,9 @@ pub(crate) struct Run {
     /// of another terminal. Default: ask at the terminal; without one, deny.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
+    /// Let the daemon do it, in its workspace; TOOLCRIB_DAEMON names one elsewhere.
+    #[arg(long, conflicts_with = "on_ask")]
+    pub(crate) daemon: bool,
 }
 
 #[derive(Debug, Args)]
@@ -398,6 +413,9 @@ pub(crate) struct Exec {
     /// same. Other calls under the same word are refused (exit code 2).
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
+    /// Let the daemon do it, in its workspace; TOOLCRIB_DAEMON names one elsewhere.
+    #[arg(long, conflicts_with_all = ["on_ask", "explain"])]
+    pub(crate) daemon: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -572,6 +590,9 @@ pub(crate) struct ToolCall {
     /// Filter: one `{"id", "tool", "args", "key"?}` in and one `{"id", "outcome", "error_type"?, "result"}` out per line.
     #[arg(long, conflicts_with_all = ["name", "args"])]
     pub(crate) lines: bool,
+    /// Let the daemon do it, in its workspace; TOOLCRIB_DAEMON names one elsewhere.
+    #[arg(long, conflicts_with_all = ["on_ask", "explain", "dry_run", "lines"])]
+    pub(crate) daemon: bool,
 }
 
 #[derive(Debug, Args)]

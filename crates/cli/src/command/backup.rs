@@ -7,7 +7,8 @@ use crate::cli::{Backup, Restore};
 use crate::output::{self, Failure};
 
 pub(super) fn take(command: &Backup, json: bool) -> Result<u8, Failure> {
-    let Taken { manifest, remarks } = backup::take(&command.file, command.with_keys, command.force)?;
+    let Taken { manifest, remarks } =
+        backup::take(&command.file, command.with_keys, command.force)?;
     remarks.iter().for_each(|remark| output::remark(remark, json));
     let size = std::fs::metadata(&command.file).map(|found| found.len()).unwrap_or_default();
     if json {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use toolcrib_app::core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_app::{ExecReply, ExecRequest};
 
+use super::through;
 use super::tool::waits;
 use crate::cli::Exec;
 use crate::output::{self, Failure};
@@ -16,6 +17,9 @@ use crate::{trace, world};
 
 pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     let body = output::input()?;
+    if command.daemon {
+        return through::exec(command, body, json);
+    }
     let reply = world::block_on(async {
         let toolcrib = world::at_work(&command.world, command.on_ask).await?;
         let request = ExecRequest {

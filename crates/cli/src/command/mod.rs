@@ -11,6 +11,7 @@ mod chat;
 mod completions;
 pub(crate) mod config;
 mod daemon;
+mod doctor;
 mod dry_run;
 mod exec;
 mod explain;
@@ -19,6 +20,7 @@ mod history;
 mod kit;
 mod metrics;
 mod net;
+mod openapi;
 mod past;
 mod resume;
 mod rules;
@@ -29,12 +31,14 @@ mod sanitize;
 mod scope;
 mod secret;
 mod serve;
+mod service;
 mod shelf;
 mod short_id;
 mod skill;
 mod spec;
 mod stop;
 mod switch;
+mod through;
 mod tool;
 mod tool_new;
 mod trust;
@@ -59,6 +63,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Reload => daemon::reload(json),
         Command::Token(command) => daemon::token(&command, json),
         Command::Healthcheck => daemon::healthcheck(json),
+        Command::Openapi => openapi::run(json),
         Command::Chat(command) => chat::run(&command, json),
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
@@ -104,6 +109,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Usage(command) => usage::run(&command, json),
         Command::Artifact(command) => artifact::run(&command, json),
         Command::Audit(command) => audit::run(&command, json),
+        Command::Service(command) => service::run(&command, json),
+        Command::Doctor(command) => doctor::run(&command, json),
         Command::Backup(command) => backup::take(&command, json),
         Command::Restore(command) => backup::restore(&command, json),
         Command::Errors => errors(json),

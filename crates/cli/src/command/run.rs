@@ -8,6 +8,7 @@ use toolcrib_app::agent::machine::{End, Waits};
 use toolcrib_app::core::ConversationId;
 use toolcrib_app::runner::{Finished, Surfaces};
 
+use super::through;
 use crate::cli::Run;
 use crate::output::{self, Failure};
 use crate::session::{self, Opening, Printer};
@@ -15,6 +16,9 @@ use crate::{interrupt, terminal, world};
 
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
     let task = task(command.task.as_deref())?;
+    if command.daemon {
+        return through::run(command, &task, json);
+    }
     world::block_on(async {
         let session =
             session::open(&command.brain, &command.world, Opening::at_terminal(command.on_ask))

@@ -57,7 +57,7 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
         ..usual
     };
     let mut denied = command.deny.clone();
-    denied.extend(own_folders());
+    denied.extend(own_folders(&command.write));
     // What a workspace brings along for us may be read, and is not for programs to change.
     let mut readable = command.read.clone();
     let brought = command.write.iter().map(|path| path.join(world::PROJECT));
@@ -66,9 +66,25 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
     Ok(Policy { readable, writable, denied, network, resources, minimum: command.level })
 }
 
-/// Our configuration, secrets and state: never inside, whatever is named.
-fn own_folders() -> impl Iterator<Item = PathBuf> {
-    world::config_folder().into_iter().chain(world::state_folder().ok())
+/// Our configuration, secrets and state: never inside, whatever is named. What is not there yet could be made by the program where it may
+/// write, so it is made first.
+fn own_folders(writable: &[PathBuf]) -> Vec<PathBuf> {
+    let own: Vec<PathBuf> =
+        world::config_folder().into_iter().chain(world::state_folder().ok()).collect();
+    let inside = |folder: &&PathBuf| {
+        let real = folder.ancestors().find_map(|path| path.canonicalize().ok());
+        let within = |path: &PathBuf| {
+            path.canonicalize()
+                .is_ok_and(|path| real.as_ref().is_some_and(|real| real.starts_with(path)))
+        };
+        !folder.exists() && writable.iter().any(within)
+    };
+    for folder in own.iter().filter(inside) {
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            output::remark(&format!("{} cannot be protected: {error}", folder.display()), false);
+        }
+    }
+    own
 }
 
 fn say_what_happened(ended: &Ended) {

@@ -4,6 +4,7 @@ use serde_json::json;
 use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
 use toolcrib_app::{KillSwitch, Stop, Switched};
 
+use super::through;
 use crate::cli::StopTools;
 use crate::output::{self, Failure};
 use crate::{person, world};
@@ -34,6 +35,8 @@ pub(crate) fn stop(command: &StopTools, json: bool) -> Result<u8, Failure> {
             return Err(Failure::run(format!("{path} cannot be written ({error}): {how}")));
         }
     }
+    // It has felt the file already, and stops what is at work.
+    world::block_on(async { Ok(through::kill(command, json).await) })?;
     say(SwitchState::Off, true, json)?;
     if !json {
         output::note("toolcrib: `toolcrib start-tools` lets them run again");
@@ -54,6 +57,8 @@ pub(super) fn release(state: Option<SwitchState>, json: bool) -> Result<u8, Fail
         let path = file.path.display();
         Failure::run(format!("tools stay off: {path} cannot be removed ({error})"))
     })?;
+    // In force in the daemon when this ends, and not a moment later.
+    world::block_on(async { Ok(through::release().await) })?;
     match state {
         Some(state) => say(state, true, json)?,
         None => {

@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_app::core::{Clock as _, ErrorType, Switch as Row, SwitchState, SystemClock};
 use toolcrib_app::{Switched, Toolcrib};
 
-use super::stop;
+use super::{stop, through};
 use super::tool::unknown_tool;
 use crate::cli::{StopTools, Switch};
 use crate::output::{self, Failure};
@@ -46,9 +46,13 @@ fn set_one(command: &Switch, state: Option<SwitchState>, json: bool) -> Result<u
         let name = row.name.clone();
         let switches = &toolcrib.stores().switches;
         let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
-        let changed = match state {
-            Some(_) => switches.set_switch(row).await.map(|()| true),
-            None => switches.unset_switch(&row.owner, &row.name, &row.by, row.at).await,
+        let by_daemon = through::switch(&name, state).await?;
+        let changed = match (by_daemon, state) {
+            (Some(changed), _) => Ok(changed),
+            (None, Some(_)) => switches.set_switch(row).await.map(|()| true),
+            (None, None) => {
+                switches.unset_switch(&row.owner, &row.name, &row.by, row.at).await
+            }
         };
         let changed = changed.map_err(failed)?;
         if json {
@@ -69,8 +73,12 @@ fn set_one(command: &Switch, state: Option<SwitchState>, json: bool) -> Result<u
                 None if changed => "back to its default",
                 None => "at its default already",
             };
-            // Those that work already keep what they read.
-            let since = if changed { " for every process that starts from now on" } else { "" };
+            // Those that work already keep what they read; a daemon reads it at once.
+            let since = match (changed, by_daemon) {
+                (true, Some(_)) => " in the daemon, and for every process that starts from now on",
+                (true, None) => " for every process that starts from now on",
+                (false, _) => "",
+            };
             output::note(&format!("toolcrib: {name} is {now}{since}"));
         }
         Ok(0)

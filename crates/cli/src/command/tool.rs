@@ -8,7 +8,7 @@ use toolcrib_app::core::{
     ToolSpec, ViewRequest,
 };
 
-use super::{dry_run, why};
+use super::{dry_run, through, why};
 use crate::cli::{ToolCall, ToolList, World};
 use crate::output::{self, Failure};
 use crate::{lines, terminal, trace, world};
@@ -165,6 +165,9 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         })?,
         text => text.to_owned(),
     };
+    if command.daemon {
+        return through::call(command, name, args, json);
+    }
     if command.dry_run {
         return world::block_on(async {
             let toolcrib = world::to_look_at(&command.world, command.on_ask).await?;

@@ -11,10 +11,8 @@ use serde::Deserialize;
 use crate::config::values;
 
 /// Where a daemon listens when nothing else is said: loopback, so that only this machine reaches it, on a port that nothing well known has.
-pub(crate) const LISTEN: SocketAddr = SocketAddr::V4(std::net::SocketAddrV4::new(
-    std::net::Ipv4Addr::LOCALHOST,
-    8717,
-));
+pub(crate) const LISTEN: SocketAddr =
+    SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 8717));
 
 /// `[server]`; what is left out has the daemon's own default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

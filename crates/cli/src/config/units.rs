@@ -28,6 +28,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is no duration; write 90s, 5m or 1h, at most a year"))
 }
 
+/// A longer time, in days too: `90d`, `12h`, at most ten years.
+///
+/// # Errors
+/// In words for people, with the text.
+pub(crate) fn days(text: &str) -> Result<Duration, String> {
+    const DAY: u64 = 24 * 3600;
+    let Some(number) = text.trim().strip_suffix('d') else { return duration(text) };
+    let days = number.parse::<u64>().ok().filter(|days| (1..=3660).contains(days));
+    days.map(|days| Duration::from_secs(days * DAY))
+        .ok_or_else(|| format!("`{text}` is no time; write 90d or 12h, at most 3660d"))
+}
+
 /// An amount of US dollars, `$0.50` or `0.5`, in millionths of a dollar.
 ///
 /// # Errors
@@ -69,6 +81,16 @@ mod tests {
         }
         let error = duration("soon").unwrap_err();
         assert_eq!(error, "`soon` is no duration; write 90s, 5m or 1h, at most a year");
+    }
+
+    #[test]
+    fn days_are_taken_where_they_are_meant() {
+        let seconds = |text: &str| days(text).map(|time| time.as_secs()).ok();
+        assert_eq!(seconds("90d"), Some(90 * 86_400));
+        assert_eq!(seconds("12h"), Some(12 * 3600));
+        for wrong in ["d", "0d", "-1d", "1.5d", "3661d", "99999999999999999999d"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

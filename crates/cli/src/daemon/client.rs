@@ -51,7 +51,8 @@ pub(crate) struct Health {
 pub(crate) struct Ask<'a> {
     method: Method,
     path: &'a str,
-    body: Option<&'a Value>,
+    /// Its media type and the bytes.
+    body: Option<(&'static str, Vec<u8>)>,
     /// Further headers.
     headers: Vec<(&'static str, String)>,
 }
@@ -61,11 +62,16 @@ impl<'a> Ask<'a> {
         Self { method: Method::GET, path, body: None, headers: Vec::new() }
     }
 
-    pub(crate) fn post(path: &'a str, body: &'a Value) -> Self {
-        Self { method: Method::POST, path, body: Some(body), headers: Vec::new() }
+    pub(crate) fn post(path: &'a str, body: &Value) -> Self {
+        Self::raw(path, "application/json", body.to_string().into_bytes())
     }
 
-    pub(crate) fn put(path: &'a str, body: &'a Value) -> Self {
+    /// Bytes of this media type.
+    pub(crate) fn raw(path: &'a str, kind: &'static str, body: Vec<u8>) -> Self {
+        Self { method: Method::POST, path, body: Some((kind, body)), headers: Vec::new() }
+    }
+
+    pub(crate) fn put(path: &'a str, body: &Value) -> Self {
         Self { method: Method::PUT, ..Self::post(path, body) }
     }
 
@@ -185,7 +191,9 @@ impl Client {
     /// Exit code 8.
     pub(crate) async fn required() -> Result<Self, Failure> {
         Self::find().await?.ok_or_else(|| {
-            unreachable("no daemon runs; start one with `toolcrib serve` or `toolcrib service start`")
+            unreachable(
+                "no daemon runs; start one with `toolcrib serve` or `toolcrib service start`",
+            )
         })
     }
 

@@ -66,8 +66,7 @@ impl CliHost {
         let now = self.now();
         let ground = (&self.toolcrib, &self.runner);
         let preset = now.config.preset(self.setup.world().policy);
-        let cast =
-            Cast::of(brain, ground, &now.config, &now.connections, preset, None).await?;
+        let cast = Cast::of(brain, ground, &now.config, &now.connections, preset, None).await?;
         let Cast { agent, models, stream, limits, warnings } = cast;
         for warning in warnings {
             tracing::warn!(agent = agent.name, "{warning}");
@@ -75,9 +74,8 @@ impl CliHost {
         let mut setup = self.setup.with(brain);
         setup.agent.clone_from(&agent.name);
         let Said { text, conversation, skill, owner, channel } = said;
-        let skill = skill.or_else(|| {
-            slash(&text, &self.runner.library()).map(|(skill, _)| skill.name.clone())
-        });
+        let skill = skill
+            .or_else(|| slash(&text, &self.runner.library()).map(|(skill, _)| skill.name.clone()));
         let workspace = self.setup.workspace().map(|path| path.display().to_string());
         let workspace = workspace.unwrap_or_default();
         Ok(Start {
@@ -117,7 +115,8 @@ impl CliHost {
     fn is_configured(&self, model: &str) -> Result<(), Failure> {
         let is_file = model.trim_start().starts_with("scripted:");
         if is_file && !self.models().iter().any(|known| known == model) {
-            let what = format!("{model} is not configured here; a request names models of providers");
+            let what =
+                format!("{model} is not configured here; a request names models of providers");
             return Err(Failure::usage(what));
         }
         Ok(())
@@ -138,7 +137,8 @@ impl CliHost {
         let mut needs_restart: Vec<String> = waiting.into_iter().map(str::to_owned).collect();
         needs_restart.extend(sections(&before.config, &config).map(str::to_owned));
         let mut remarks = config.remarks.clone();
-        remarks.extend(world::unknown_tools(&self.toolcrib, &config).iter().map(ToString::to_string));
+        remarks
+            .extend(world::unknown_tools(&self.toolcrib, &config).iter().map(ToString::to_string));
         let connections = Connections::new(&self.stores);
         let now = Arc::new(Now { config, connections });
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
@@ -149,7 +149,8 @@ impl CliHost {
 
 /// What only the next start reads.
 fn sections(before: &Config, now: &Config) -> impl Iterator<Item = &'static str> {
-    let changed = [("models", before.models != now.models), ("server", before.server != now.server)];
+    let changed =
+        [("models", before.models != now.models), ("server", before.server != now.server)];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name)
 }
 
@@ -229,6 +230,16 @@ impl Host for CliHost {
 
     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>> {
         Box::pin(async move { Ok(self.read_again().await?) })
+    }
+
+    fn secret_users(&self) -> Vec<(String, String)> {
+        let now = self.now();
+        let tools = now.config.secret_config().into_iter().flat_map(|(tool, keys)| {
+            keys.into_iter().map(move |(key, name)| (name, format!("tool {tool} ({key})")))
+        });
+        let providers = now.config.secret_keys();
+        let providers = providers.map(|(id, name)| (name.to_string(), format!("provider {id}")));
+        tools.chain(providers).collect()
     }
 
     fn rules_file(&self) -> PathBuf {

@@ -40,7 +40,10 @@ impl Logs {
     /// Exit code 2 for a level that is none, 1 for a file that cannot be written.
     pub(crate) fn begin(logging: &Logging) -> Result<Self, Failure> {
         let filter = EnvFilter::try_new(&logging.log_level).map_err(|error| {
-            let what = format!("\"{}\" is no log level: {error}; use error, warn, info, debug, trace or off", logging.log_level);
+            let what = format!(
+                "\"{}\" is no log level: {error}; use error, warn, info, debug, trace or off",
+                logging.log_level
+            );
             Failure::usage(what)
         })?;
         let file = match &logging.log_file {
@@ -54,7 +57,8 @@ impl Logs {
             }
         };
         let secrets = Arc::new(OnceLock::new());
-        let lines = Lines::begin(Outputs { file, secrets: Arc::clone(&secrets), error: io::stderr() });
+        let lines =
+            Lines::begin(Outputs { file, secrets: Arc::clone(&secrets), error: io::stderr() });
         let builder = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_ansi(false)
@@ -141,9 +145,10 @@ struct Outputs<W> {
 
 impl<W: Write> Outputs<W> {
     fn line(&mut self, line: &[u8]) {
-        let masked = self.secrets.get().map(|secrets| {
-            secrets.mask(String::from_utf8_lossy(line).into_owned()).into_bytes()
-        });
+        let masked = self
+            .secrets
+            .get()
+            .map(|secrets| secrets.mask(String::from_utf8_lossy(line).into_owned()).into_bytes());
         let line = masked.as_deref().unwrap_or(line);
         // Nobody is there to be told that it did not work.
         let _ = self.error.write_all(line);
@@ -161,7 +166,10 @@ fn write_all<W: Write>(lines: &Receiver<Message>, lost: &AtomicU64, mut outputs:
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            outputs.line(format!("{lost} lines of the log were lost: nobody read them fast enough\n").as_bytes());
+            outputs.line(
+                format!("{lost} lines of the log were lost: nobody read them fast enough\n")
+                    .as_bytes(),
+            );
         }
     }
 }
@@ -257,7 +265,12 @@ mod tests {
             });
             assert_eq!(text.lines().count(), 2, "{text}");
             assert!(text.contains("words") && !text.contains("hunter2"), "{text}");
-            assert!(!json || text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+            assert!(
+                !json
+                    || text
+                        .lines()
+                        .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+            );
         }
     }
 

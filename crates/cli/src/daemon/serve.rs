@@ -89,7 +89,11 @@ pub(super) fn policy(world: &World, config: &Config) -> Result<Settings, Failure
 }
 
 /// The words of the command line, then the section `[server]`, then the defaults.
-fn daemon_settings(command: &Serve, config: &Config, place: &Place) -> Result<DaemonSettings, Failure> {
+fn daemon_settings(
+    command: &Serve,
+    config: &Config,
+    place: &Place,
+) -> Result<DaemonSettings, Failure> {
     let env = Env::of_process();
     let resolved = |path: &std::path::Path| config.resolved(path, &env);
     let section = &config.server;
@@ -159,7 +163,9 @@ impl Told {
         let socket = self.listen.unix.map(|path| format!("the socket {}", path.display()));
         let places: Vec<String> = url.into_iter().chain(socket).collect();
         output::note(&format!("toolcrib: the daemon listens on {}", places.join(" and on ")));
-        output::note("toolcrib: `toolcrib token show` prints the token of this machine, `toolcrib token add NAME` makes one for a program");
+        output::note(
+            "toolcrib: `toolcrib token show` prints the token of this machine, `toolcrib token add NAME` makes one for a program",
+        );
     }
 }
 
@@ -168,7 +174,10 @@ async fn stop_when_asked(daemon: Daemon, json: bool) {
     if !interrupt::asked_to_stop().await {
         return;
     }
-    output::remark("the daemon stops: what runs comes to a step where it can be taken up again", json);
+    output::remark(
+        "the daemon stops: what runs comes to a step where it can be taken up again",
+        json,
+    );
     notify::stopping();
     daemon.stop();
     if interrupt::asked_to_stop().await {

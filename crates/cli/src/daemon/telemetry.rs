@@ -26,7 +26,9 @@ impl Telemetry {
     pub(crate) fn begin() -> Result<Self, Failure> {
         let env = Env::of_process();
         let wrong = |error: toolcrib_server::OtlpError| Failure::configuration(error.to_string());
-        let Some(settings) = OtlpSettings::of_variables(|name| env.text(name).ok().flatten()).map_err(wrong)? else {
+        let Some(settings) =
+            OtlpSettings::of_variables(|name| env.text(name).ok().flatten()).map_err(wrong)?
+        else {
             return Ok(Self { observe: Observe::default(), secrets: Vec::new(), otlp: None });
         };
         let otlp = Arc::new(Otlp::start(&settings, Handle::current()).map_err(wrong)?);

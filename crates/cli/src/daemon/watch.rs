@@ -138,7 +138,8 @@ mod tests {
         changed("more in it");
         let other = folder.path().join("agents/.one.tmp");
         fs::write(&other, "cd").unwrap();
-        let times = fs::FileTimes::new().set_modified(fs::metadata(&file).unwrap().modified().unwrap());
+        let times =
+            fs::FileTimes::new().set_modified(fs::metadata(&file).unwrap().modified().unwrap());
         fs::File::options().append(true).open(&other).unwrap().set_times(times).unwrap();
         fs::rename(&other, &file).unwrap();
         changed("another file of the same length and time");

@@ -61,8 +61,8 @@ impl Connections {
         }
         let all = Arc::clone(&self.memory);
         provider.memory = Some(Arc::new(OfAddress { address: address.clone(), all }));
-        let endpoint = Endpoint::new(provider)
-            .map_err(|error| Failure::configuration(error.to_string()))?;
+        let endpoint =
+            Endpoint::new(provider).map_err(|error| Failure::configuration(error.to_string()))?;
         endpoints.insert((id, address), endpoint.clone());
         Ok(endpoint)
     }

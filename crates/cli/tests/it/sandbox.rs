@@ -38,7 +38,8 @@ fn streams_and_statuses_pass_through_and_nothing_else_is_there() {
     let ended = sh("cat notes.md; echo err >&2; exit 7").code(7);
     assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("buy oats\n", "err\n"));
     sh("kill -9 $$").code(137);
-    let ended = sh("env | grep -v '^PATH=\\|^HOME=\\|^TMPDIR=\\|^PWD=\\|^OLDPWD=\\|^SHLVL=\\|^_='").code(1);
+    let ended =
+        sh("env | grep -v '^PATH=\\|^HOME=\\|^TMPDIR=\\|^PWD=\\|^OLDPWD=\\|^SHLVL=\\|^_='").code(1);
     assert_eq!(ended.stdout, "");
     sh("mkdir made && echo x > made/file").code(0);
     assert_eq!(env.read("made/file").as_deref(), Some("x\n"));
@@ -57,23 +58,43 @@ fn our_own_folders_are_not_there_whatever_is_named() {
     fs::write(home.join("config.toml"), "# SECRET\n").unwrap();
     let path = env.outside().to_str().unwrap();
     let script = "cat $0/work/notes.md $0/home/config.toml; echo x > $0/home/new; echo x >> $0/home/config.toml; rm -rf $0/home; exit 0";
-    let ended = env.run(&["sandbox", "exec", "--write", path, "--", "sh", "-c", script, path]).code(0);
+    let ended =
+        env.run(&["sandbox", "exec", "--write", path, "--", "sh", "-c", script, path]).code(0);
     assert_eq!(ended.stdout, "buy oats\n");
     assert_eq!(fs::read_to_string(home.join("config.toml")).unwrap(), "# SECRET\n");
     assert!(!home.join("new").exists());
 }
 
 #[test]
+fn what_is_not_there_yet_cannot_be_made_for_us() {
+    let env = TestEnv::new();
+    let path = env.outside().to_str().unwrap();
+    let script = "mkdir -p $0/home; echo 'policy = \"auto\"' > $0/home/config.toml; exit 0";
+    env.run(&["sandbox", "exec", "--write", path, "--", "sh", "-c", script, path]).code(0);
+    assert!(!env.outside().join("home/config.toml").exists());
+}
+
+#[test]
 fn time_and_limits_end_it_and_say_so() {
     let env = TestEnv::new();
-    env.run(&["sandbox", "exec", "--timeout", "0.3", "--", "sh", "-c", "trap '' TERM; sleep 60 & sleep 60; sleep 60"])
-        .code(124)
-        .says(&["its time was over"]);
+    env.run(&[
+        "sandbox",
+        "exec",
+        "--timeout",
+        "0.3",
+        "--",
+        "sh",
+        "-c",
+        "trap '' TERM; sleep 60 & sleep 60; sleep 60",
+    ])
+    .code(124)
+    .says(&["its time was over"]);
     env.run(&["sandbox", "exec", "--memory", "64", "--", "sh", "-c", "tail /dev/zero; exit 3"])
         .code(137)
         .says(&["more memory"]);
     if has_namespaces(&env) {
-        let script = "dd if=/dev/zero of=/tmp/a bs=1M count=12 && dd if=/dev/zero of=/tmp/b bs=1M count=12";
+        let script =
+            "dd if=/dev/zero of=/tmp/a bs=1M count=12 && dd if=/dev/zero of=/tmp/b bs=1M count=12";
         let ended = env.run(&["sandbox", "exec", "--disk", "16", "--", "sh", "-c", script]).code(1);
         assert!(ended.stderr.contains("No space left"), "{}", ended.stderr);
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 const FINDINGS: [&str; 7] =
     ["lost", "doubled", "silent_reruns", "audit_failures", "contradictions", "orphans", "stuck"];
 
-fn report(args: &[&str], variables: &[(&str, &str)]) -> (bool, Value) {
+pub(crate) fn report(args: &[&str], variables: &[(&str, &str)]) -> (bool, Value) {
     let out = Command::new(env!("CARGO_BIN_EXE_toolcrib-crash"))
         .args(args)
         .args(["--json"])

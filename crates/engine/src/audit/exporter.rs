@@ -120,7 +120,9 @@ impl<'a> Exporter<'a> {
             let first = page.iter().filter(|row| row.seq <= last).find(is_late);
             match (first, page.last()) {
                 (Some(first), _) => return Ok(first.seq.saturating_sub(1)),
-                (None, Some(newest)) if newest.seq > after && newest.seq < last => after = newest.seq,
+                (None, Some(newest)) if newest.seq > after && newest.seq < last => {
+                    after = newest.seq
+                }
                 (None, _) => return Ok(last),
             }
         }

@@ -6,8 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     BoxFuture, Checkpoints, Conversation, ConversationId, ConversationStore, FactStore, OpenRun,
-    RunId,
-    RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
+    RunId, RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
 };
 
 /// A [`Checkpoints`] and [`FactStore`] that lives as long as the process, for embedders without a database.

@@ -34,16 +34,14 @@ pub(super) async fn carry(mut stream: TcpStream, gate: &Gate) {
     let done = match head::read(&head) {
         Err(bad) => Err(bad.into()),
         Ok(Wish::Connect(authority)) => tunnel(&mut stream, authority, &rest, gate).await,
-        Ok(Wish::Request { method, url, fields, body }) => {
-            match judge(url, gate).await {
-                Err(answer) => Err(answer),
-                Ok((target, upstream)) => {
-                    let head = rewrite(method, &target, &fields);
-                    let _ = exchange(&mut stream, upstream, &head, &rest, body).await;
-                    Ok(())
-                }
+        Ok(Wish::Request { method, url, fields, body }) => match judge(url, gate).await {
+            Err(answer) => Err(answer),
+            Ok((target, upstream)) => {
+                let head = rewrite(method, &target, &fields);
+                let _ = exchange(&mut stream, upstream, &head, &rest, body).await;
+                Ok(())
             }
-        }
+        },
     };
     if let Err(answer) = done {
         let _ = say(&mut stream, &answer).await;
@@ -108,8 +106,8 @@ async fn judge(url: &str, gate: &Gate) -> Result<(Target, TcpStream), Answer> {
     let looking = resolve_checked(&target, &*gate.egress.resolver, addresses);
     let late = |_| Answer { status: 504, text: format!("{authority} did not answer in time.") };
     let checked = timeout(CONNECT_TIMEOUT, looking).await.map_err(late)?;
-    let checked =
-        checked.map_err(|denied| refuse(authority.clone(), denied.rule.id(), denied.to_string()))?;
+    let checked = checked
+        .map_err(|denied| refuse(authority.clone(), denied.rule.id(), denied.to_string()))?;
     let connecting = TcpStream::connect(checked.addresses.as_slice());
     let gone = |error: io::Error| Answer {
         status: 502,
@@ -124,7 +122,8 @@ async fn judge(url: &str, gate: &Gate) -> Result<(Target, TcpStream), Answer> {
 fn rewrite(method: &str, target: &Target, fields: &[(&str, &str)]) -> String {
     let url = target.url();
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let host = target.origin().split_once("://").map(|(_, host)| host.to_owned()).unwrap_or_default();
+    let host =
+        target.origin().split_once("://").map(|(_, host)| host.to_owned()).unwrap_or_default();
     let mut head = format!("{method} {}{query} HTTP/1.1\r\nHost: {host}\r\n", url.path());
     for (name, value) in fields {
         let _ = write!(head, "{name}: {value}\r\n");

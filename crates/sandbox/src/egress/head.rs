@@ -59,9 +59,8 @@ pub(super) fn read(head: &[u8]) -> Result<Wish<'_>, Bad> {
     if !target.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://")) {
         return Err(Bad(400, "The proxy takes http:// addresses and CONNECT."));
     }
-    let named = |name: &'static str| {
-        fields.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name))
-    };
+    let named =
+        |name: &'static str| fields.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name));
     if named("transfer-encoding").next().is_some() {
         return Err(Bad(411, "The proxy needs the length of a body before it."));
     }
@@ -71,9 +70,8 @@ pub(super) fn read(head: &[u8]) -> Result<Wish<'_>, Bad> {
         (Some(Ok(length)), None) => length,
         _ => return Err(MALFORMED),
     };
-    let passed = |(name, _): &(&str, &str)| {
-        !NOT_PASSED_ON.iter().any(|own| own.eq_ignore_ascii_case(name))
-    };
+    let passed =
+        |(name, _): &(&str, &str)| !NOT_PASSED_ON.iter().any(|own| own.eq_ignore_ascii_case(name));
     let fields = fields.into_iter().filter(passed).collect();
     Ok(Wish::Request { method, url: target, fields, body })
 }
@@ -126,7 +124,10 @@ mod tests {
             ("GET http://a.example/ HTTP/1.1\r\nno colon\r\n\r\n", 400),
             ("GET http://a.example/ HTTP/1.1\r\na : b\r\n\r\n", 400),
             ("GET http://a.example/ HTTP/1.1\r\na: b\nc: d\r\n\r\n", 400),
-            ("GET http://a.example/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+            (
+                "GET http://a.example/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+                400,
+            ),
             ("GET http://a.example/ HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
             ("GET http://a.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
             ("\r\n\r\n", 400),

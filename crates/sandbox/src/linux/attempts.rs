@@ -40,10 +40,16 @@ pub(crate) const ATTEMPTS: &[(&str, &str, Attempt)] = &[
     ("signals", "sending signals to processes outside", signals),
     ("tracing", "tracing processes", |_, _| call(libc::SYS_ptrace, [0; 5])),
     ("mounts", "mounting", |_, _| call(libc::SYS_mount, [0; 5])),
-    ("new_namespaces", "making namespaces", |_, _| call(libc::SYS_unshare, [0x1000_0000, 0, 0, 0, 0])),
+    ("new_namespaces", "making namespaces", |_, _| {
+        call(libc::SYS_unshare, [0x1000_0000, 0, 0, 0, 0])
+    }),
     ("network", "reaching services of this machine over the network", network),
     ("named_sockets", "talking to sockets without a path (D-Bus, X11)", named_sockets),
-    ("path_sockets", "talking to sockets in folders that were not named (Docker, agents)", path_sockets),
+    (
+        "path_sockets",
+        "talking to sockets in folders that were not named (Docker, agents)",
+        path_sockets,
+    ),
     ("virtual_sockets", "talking to the host of a virtual machine", virtual_sockets),
     ("raw_sockets", "making packets by hand", raw_sockets),
     ("devices", "making and opening devices", devices),
@@ -51,11 +57,19 @@ pub(crate) const ATTEMPTS: &[(&str, &str, Attempt)] = &[
     ("set_id", "leaving programs behind that run as their owner", set_id),
     ("keys", "using the kernel's key rings", |_, _| call(libc::SYS_keyctl, [0; 5])),
     ("bpf", "loading programs into the kernel", |_, _| call(libc::SYS_bpf, [0; 5])),
-    ("io_uring", "going around the filter through io_uring", |_, _| call(libc::SYS_io_uring_setup, [1, 0, 0, 0, 0])),
-    ("perf", "measuring other processes", |_, _| call(libc::SYS_perf_event_open, [0, 0, -1, -1, 0])),
-    ("userfaultfd", "holding the kernel up at its own page faults", |_, _| call(libc::SYS_userfaultfd, [0; 5])),
+    ("io_uring", "going around the filter through io_uring", |_, _| {
+        call(libc::SYS_io_uring_setup, [1, 0, 0, 0, 0])
+    }),
+    ("perf", "measuring other processes", |_, _| {
+        call(libc::SYS_perf_event_open, [0, 0, -1, -1, 0])
+    }),
+    ("userfaultfd", "holding the kernel up at its own page faults", |_, _| {
+        call(libc::SYS_userfaultfd, [0; 5])
+    }),
     ("typing", "typing into the terminal", |_, _| call(libc::SYS_ioctl, [0, 0x5412, 0, 0, 0])),
-    ("handles", "opening files by number", |_, _| call(libc::SYS_open_by_handle_at, [-1, 0, 0, 0, 0])),
+    ("handles", "opening files by number", |_, _| {
+        call(libc::SYS_open_by_handle_at, [-1, 0, 0, 0, 0])
+    }),
     ("rights", "using rights of root", rights),
 ];
 
@@ -71,7 +85,9 @@ pub(super) fn report(outside: &Outside, scratch: &Path) {
 /// A call that has to be refused itself, not only its arguments.
 fn call(number: libc::c_long, arguments: [libc::c_long; 5]) -> io::Result<()> {
     match attempt(number, arguments) {
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Err(error),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => {
+            Err(error)
+        }
         _ => Ok(()),
     }
 }
@@ -89,7 +105,10 @@ fn write_outside(outside: &Outside, _: &Path) -> io::Result<()> {
 }
 
 fn modes_outside(outside: &Outside, _: &Path) -> io::Result<()> {
-    fs::set_permissions(Path::new(&outside.folder).join("secret"), fs::Permissions::from_mode(0o600))
+    fs::set_permissions(
+        Path::new(&outside.folder).join("secret"),
+        fs::Permissions::from_mode(0o600),
+    )
 }
 
 fn names_outside(outside: &Outside, _: &Path) -> io::Result<()> {
@@ -127,7 +146,8 @@ fn virtual_sockets(_: &Outside, _: &Path) -> io::Result<()> {
 }
 
 fn raw_sockets(_: &Outside, _: &Path) -> io::Result<()> {
-    let packet = attempt(libc::SYS_socket, [libc::AF_PACKET.into(), libc::SOCK_RAW.into(), 0, 0, 0]);
+    let packet =
+        attempt(libc::SYS_socket, [libc::AF_PACKET.into(), libc::SOCK_RAW.into(), 0, 0, 0]);
     let raw = || attempt(libc::SYS_socket, [libc::AF_INET.into(), libc::SOCK_RAW.into(), 1, 0, 0]);
     packet.or_else(|_| raw()).map(drop)
 }
@@ -137,7 +157,8 @@ fn devices(_: &Outside, scratch: &Path) -> io::Result<()> {
     let kind = rustix::fs::FileType::CharacterDevice;
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let made = rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, rustix::fs::makedev(1, 1));
-    let opened = ["/dev/mem", "/dev/kmsg", "/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/fuse", "/dev/kvm"];
+    let opened =
+        ["/dev/mem", "/dev/kmsg", "/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/fuse", "/dev/kvm"];
     let opened = opened.into_iter().any(|path| fs::File::open(path).is_ok());
     if made.is_ok() || opened { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
@@ -156,5 +177,9 @@ fn set_id(_: &Outside, scratch: &Path) -> io::Result<()> {
 fn rights(_: &Outside, _: &Path) -> io::Result<()> {
     let sets = rustix::thread::capabilities(None)?;
     let none = sets.effective.is_empty() && sets.permitted.is_empty();
-    if none && rustix::thread::no_new_privs()? { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    if none && rustix::thread::no_new_privs()? {
+        Err(io::ErrorKind::PermissionDenied.into())
+    } else {
+        Ok(())
+    }
 }

@@ -135,7 +135,13 @@ impl Backend for Bubblewrap {
                     let feature = Feature { name: "bwrap", works: true, detail: path };
                     let strongest = Level::Namespace;
                     let features = vec![feature];
-                    return Probe { backend: NAME, strongest, features, cases: Vec::new(), limits: Vec::new() };
+                    return Probe {
+                        backend: NAME,
+                        strongest,
+                        features,
+                        cases: Vec::new(),
+                        limits: Vec::new(),
+                    };
                 }
                 Ok((report, _)) => report.stderr.last(300),
                 Err(error) => error.to_string(),

@@ -53,7 +53,7 @@ enum Made {
 }
 
 impl Change {
-    /// What a question is about; `None` = another process.
+    /// What a question is about; `None` = something else.
     pub(super) fn of(question: &Question) -> Option<Self> {
         let [_, b, c, d, e, _] = question.arguments;
         let flag = |flags: u64, flag: i32| flags & u64::from(flag.unsigned_abs()) != 0;
@@ -169,7 +169,8 @@ fn times(pid: u32, address: u64) -> io::Result<Timestamps> {
 /// The file that an open descriptor of a process means.
 fn descriptor(pid: u32, number: u64) -> io::Result<OwnedFd> {
     let path = format!("/proc/{pid}/fd/{}", low(number).cast_signed());
-    let opened = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::empty());
+    let opened =
+        openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::empty());
     opened.map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
 }
 
@@ -188,6 +189,9 @@ fn find(pid: u32, folder: u64, path: &Path, follows: bool) -> io::Result<OwnedFd
     if !follows {
         flags |= OFlags::NOFOLLOW;
     }
+    if let Some(number) = own_descriptor(path) {
+        return descriptor(pid, number);
+    }
     let base = if path.is_absolute() { None } else { Some(base(pid, folder)?) };
     // Links of `/proc` would mean this process.
     let resolve = ResolveFlags::NO_MAGICLINKS;
@@ -195,6 +199,13 @@ fn find(pid: u32, folder: u64, path: &Path, follows: bool) -> io::Result<OwnedFd
         Some(base) => openat2(base, path, flags, Mode::empty(), resolve)?,
         None => openat2(CWD, path, flags, Mode::empty(), resolve)?,
     })
+}
+
+/// The descriptor that a path below a process's own `/proc` means: how the C library changes the mode of what a link must not lead to.
+fn own_descriptor(path: &Path) -> Option<u64> {
+    let number = path.strip_prefix("/proc/self/fd").or_else(|_| path.strip_prefix("/dev/fd"));
+    let number = number.or_else(|_| path.strip_prefix("/proc/thread-self/fd")).ok()?.to_str()?;
+    number.parse::<u32>().ok().map(u64::from)
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::attempts;
 use super::control::{Blame, Fault};
 use super::filter::{self, Kind};
 use super::plan::{Act, Amounts, FILTERS, Net, Plan};
 use super::questions;
 use super::rules;
 use super::sys;
+use super::tree;
 use crate::Level;
 
 /// The streams that a program gets.
@@ -29,21 +29,8 @@ pub(super) struct Streams {
 /// Numbers from here on are ours while the first ones are filled.
 const OURS: i32 = 64;
 
-/// Becomes the program. Returns only what went wrong.
-pub(super) fn become_program(
-    plan: &Plan,
-    level: Level,
-    scratch: &Path,
-    streams: Streams,
-    keeper: Option<&OwnedFd>,
-) -> Fault {
-    match prepare(plan, level, scratch, streams, keeper) {
-        Err(fault) => fault,
-        Ok(()) => act(plan, scratch),
-    }
-}
-
-fn prepare(
+/// Takes everything away from this process that the program shall not have.
+pub(super) fn prepare(
     plan: &Plan,
     level: Level,
     scratch: &Path,
@@ -114,9 +101,13 @@ fn bound(amounts: &Amounts, level: Level) -> io::Result<()> {
         // Twice as much as all may have together: what is asked for is not what is used, but a leap is stopped at once.
         set(Resource::Data, bytes.saturating_mul(2))?;
     }
-    if let Some(count) = amounts.processes.filter(|_| level == Level::Namespace) {
-        // Counted for each user namespace; the first process is there too. Without a namespace it would count all of the user's.
-        set(Resource::Nproc, u64::from(count) + 1)?;
+    // To root, which has another number in a namespace, it is no limit.
+    let binds = level == Level::Namespace || !rustix::process::geteuid().is_root();
+    if let Some(count) = amounts.processes.filter(|_| binds) {
+        // Counted for each user of each user namespace; the first process is there too. Without a namespace everything else that the user
+        // runs counts as well.
+        let others = if level == Level::Namespace { 1 } else { tree::of_this_user() };
+        set(Resource::Nproc, u64::from(count) + others)?;
     }
     Ok(())
 }
@@ -132,25 +123,23 @@ pub(super) fn drop_rights(kept: CapabilitySet) -> io::Result<()> {
             break;
         }
     }
+    // An ordinary user has none to keep.
+    let kept = kept & rustix::thread::capabilities(None)?.permitted;
     let sets =
         CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     rustix::thread::set_capabilities(None, sets)?;
     Ok(())
 }
 
-fn act(plan: &Plan, scratch: &Path) -> Fault {
-    match &plan.act {
-        Act::Run { program, args, env, filters, .. } => {
-            if let Some(Err(error)) = filters.map(pass_filters) {
-                return Fault::host("passing the filters on")(error);
-            }
-            run(program, args, env, scratch)
-        }
-        Act::Try(outside) => {
-            attempts::report(outside, scratch);
-            sys::leave(0)
-        }
+/// Becomes the program of a plan. Returns only what went wrong.
+pub(super) fn act(plan: &Plan, scratch: &Path) -> Fault {
+    let Act::Run { program, args, env, filters, .. } = &plan.act else {
+        return Fault::host("starting")(io::Error::other("there is no program"));
+    };
+    if let Some(Err(error)) = filters.map(pass_filters) {
+        return Fault::host("passing the filters on")(error);
     }
+    run(program, args, env, scratch)
 }
 
 /// Puts filters where the program looks for them.
@@ -166,12 +155,7 @@ fn pass_filters(kind: Kind) -> io::Result<()> {
     Ok(())
 }
 
-fn run(
-    program: &OsStr,
-    args: &[OsString],
-    env: &[(OsString, OsString)],
-    scratch: &Path,
-) -> Fault {
+fn run(program: &OsStr, args: &[OsString], env: &[(OsString, OsString)], scratch: &Path) -> Fault {
     let fail = |error: io::Error| Fault::by(Blame::Program, program.to_string_lossy())(error);
     let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::other);
     let prepared = || -> io::Result<(Vec<CString>, Vec<CString>)> {
@@ -205,9 +189,7 @@ fn run(
 }
 
 /// The variables without those that a later one of the same name replaces.
-fn last_of_each(
-    env: &[(OsString, OsString)],
-) -> impl Iterator<Item = &(OsString, OsString)> {
+fn last_of_each(env: &[(OsString, OsString)]) -> impl Iterator<Item = &(OsString, OsString)> {
     env.iter().enumerate().filter_map(|(index, pair)| {
         let later = env.iter().skip(index + 1);
         (!later.into_iter().any(|(name, _)| *name == pair.0)).then_some(pair)

@@ -25,7 +25,7 @@ pub(super) struct Kind {
     pub(super) counts_disk: bool,
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Rules = BTreeMap<libc::c_long, Vec<SeccompRule>>;
 
 /// Numbers that libc does not name yet.
 const FCHMODAT2: libc::c_long = 452;
@@ -139,7 +139,7 @@ pub(super) fn files(kind: Kind) -> io::Result<Vec<Vec<u8>>> {
 /// The filters of a kind, as the kernel takes them.
 pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
     let mut programs = Vec::new();
-    let mut unknown: Rules = UNKNOWN.iter().map(|call| (i64::from(*call), Vec::new())).collect();
+    let mut unknown: Rules = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
     if kind.counts_memory {
         always(&mut unknown, libc::SYS_memfd_create);
         always(&mut unknown, libc::SYS_memfd_secret);
@@ -152,7 +152,7 @@ pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
         programs.push(compile(rules, libc::EOPNOTSUPP)?);
     }
     if !kind.is_apart {
-        let changes = CHANGES.iter().map(|call| (i64::from(*call), Vec::new()));
+        let changes = CHANGES.iter().map(|call| (*call, Vec::new()));
         programs.push(compile(changes.collect(), libc::EOPNOTSUPP)?);
     }
     programs.push(compile(refused(kind)?, libc::EPERM)?);
@@ -162,7 +162,7 @@ pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
 }
 
 fn refused(kind: Kind) -> io::Result<Rules> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (i64::from(*call), Vec::new())).collect();
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     for flag in NEW_NAMESPACE {
         when(&mut rules, libc::SYS_clone, [bits(0, flag)?])?;
     }
@@ -267,7 +267,7 @@ fn shared_memory(rules: &mut Rules, kind: Kind) -> io::Result<()> {
 }
 
 fn always(rules: &mut Rules, call: libc::c_long) {
-    rules.insert(i64::from(call), Vec::new());
+    rules.insert(call, Vec::new());
 }
 
 /// Adds a case in which the call is refused: all of these at once.
@@ -277,7 +277,7 @@ fn when(
     conditions: impl Into<Vec<SeccompCondition>>,
 ) -> io::Result<()> {
     let rule = SeccompRule::new(conditions.into()).map_err(io::Error::other)?;
-    rules.entry(i64::from(call)).or_default().push(rule);
+    rules.entry(call).or_default().push(rule);
     Ok(())
 }
 
@@ -307,19 +307,14 @@ fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
 
-/// What is asked about at the reduced level: every new process and thread, and changes of files that Landlock does not judge.
+/// What is asked about at the reduced level: changes of files that Landlock does not judge.
 const QUESTIONS: &[libc::c_long] = &[
-    libc::SYS_clone,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_fork,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_vfork,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
     #[cfg(target_arch = "x86_64")]

@@ -25,6 +25,7 @@ use crate::{Level, SandboxError};
 /// [`SandboxError`] when it was not started, or nobody can say how it ended.
 pub fn run_here(job: &Job, strongest: Level, egress: &Egress) -> Result<Ended, SandboxError> {
     let plan = Plan::of(job)?;
+    worker::forget_groups();
     let mut levels = levels(strongest, &job.policy).into_iter().peekable();
     while let Some(level) = levels.next() {
         can_hold(&plan, level)?;
@@ -115,7 +116,9 @@ fn serve(listener: std::net::TcpListener, gate: Arc<Gate>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return };
     runtime.block_on(async {
-        let listener = listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
+        let listener = listener
+            .set_nonblocking(true)
+            .and_then(|()| tokio::net::TcpListener::from_std(listener));
         if let Ok(listener) = listener {
             egress::serve(listener, gate).await;
         }

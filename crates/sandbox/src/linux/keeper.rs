@@ -2,6 +2,7 @@
 //! and ends when nothing is left. With a pid namespace it is the process whose end is everybody's end; without, what loses its parent
 //! falls to it.
 
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,9 +14,10 @@ use rustix::net::RecvFlags;
 use rustix::process::{DumpableBehavior, Pid, Signal};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
+use super::attempts;
 use super::command::{self, Streams};
 use super::control::{self, Event, Fault, Order};
-use super::plan::{Net, PROXY_PORT, Plan};
+use super::plan::{Act, Net, PROXY_PORT, Plan};
 use super::questions::Questions;
 use super::root::{self, SCRATCH};
 use super::sys::{self, Fork};
@@ -75,6 +77,10 @@ pub(super) fn keep(
             0
         }
         Err(fault) => {
+            // What already runs may have been what could not be bounded.
+            if level != Level::Namespace {
+                end_all(Tree::Descendants, None, &mut None);
+            }
             let _ = control::send(control, &Event::Failed(fault), &[]);
             1
         }
@@ -101,31 +107,34 @@ fn begin<'a>(
     control: &'a OwnedFd,
     streams: Streams,
 ) -> Result<Keeper<'a>, Fault> {
-    let scratch = match level {
-        Level::Namespace => {
-            apart(plan, user, control)?;
-            None
-        }
+    let (scratch, written) = match level {
+        Level::Namespace => (None, apart(plan, user, control)?),
         _ => {
             let nobody = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
             nobody.map_err(io::Error::from).map_err(Fault::host("adopting orphans"))?;
-            Some(Scratch::new().map_err(Fault::host("a folder for temporary files"))?)
+            // To root no limit holds that the kernel keeps here, and a thousand processes would leave this one no time to end them.
+            sys::go_first();
+            let scratch = Scratch::new().map_err(Fault::host("a folder for temporary files"))?;
+            (Some(scratch), own_writes())
         }
     };
     let tree = if level == Level::Namespace { Tree::Namespace } else { Tree::Descendants };
     let temporary = scratch.as_ref().map_or(Path::new(SCRATCH), |scratch| &scratch.0);
     // Before the program runs: what it fills up counts from here.
-    let own = (level == Level::Namespace).then_some(temporary);
+    let own = (level == Level::Namespace).then_some(Path::new(root::ALSO_SCRATCH));
     let mut views = plan.views.clone();
     if let Some(scratch) = &scratch {
-        views.push(super::plan::View { path: scratch.0.clone().into(), how: super::plan::How::Write });
+        views.push(super::plan::View {
+            path: scratch.0.clone().into(),
+            how: super::plan::How::Write,
+        });
     }
-    let watch = Watch::new(tree, plan.amounts, &views, own);
+    let watch = Watch::new(tree, plan.amounts, &views, own, written);
     let asked = (level == Level::Reduced).then(control::pair).transpose();
     let asked = asked.map_err(Fault::host("asking first"))?;
-    let (main, ended) = start(plan, level, temporary, streams, asked.as_ref().map(|(_, theirs)| theirs))?;
-    let most = plan.amounts.processes;
-    let questions = asked.and_then(|(ours, _)| Questions::take(&ours, tree, most, views));
+    let (main, ended) =
+        start(plan, level, temporary, streams, asked.as_ref().map(|(_, theirs)| theirs))?;
+    let questions = asked.and_then(|(ours, _)| Questions::take(&ours, views));
     if level > Level::None {
         // To look at all processes of the sandbox, and to signal them.
         let kept = CapabilitySet::SYS_PTRACE | CapabilitySet::KILL;
@@ -135,8 +144,13 @@ fn begin<'a>(
     Ok(Keeper { control, tree, main, ended, watch, questions, scratch })
 }
 
+/// Where the kernel counts what this process writes, and those that it reaps; `None` = this kernel does not.
+fn own_writes() -> Option<File> {
+    File::open("/proc/self/io").ok()
+}
+
 /// Namespaces of its own, and in them a root of its own.
-fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<(), Fault> {
+fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<Option<File>, Fault> {
     command::die_with_parent().map_err(Fault::host("tying the ends together"))?;
     let mut flags =
         UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS | UnshareFlags::NEWCGROUP;
@@ -157,11 +171,13 @@ fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<(), Fault> {
     }
     let _ = rustix::system::sethostname(HOST_NAME);
     root::enter(plan)?;
+    let written = own_writes();
     // Nobody inside may look into this process, which knows the outside.
     let hidden = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     hidden.map_err(io::Error::from).map_err(Fault::host("closing itself"))?;
     // The change of its rights made the kernel forget that.
-    command::die_with_parent().map_err(Fault::host("tying the ends together"))
+    command::die_with_parent().map_err(Fault::host("tying the ends together"))?;
+    Ok(written)
 }
 
 /// Names the one user that there is: itself, or a plain one where it is root, so that nothing inside believes in rights it has not.
@@ -193,7 +209,14 @@ fn start(
             if level != Level::Namespace {
                 let _ = command::die_with_parent();
             }
-            let fault = command::become_program(plan, level, scratch, streams, questions);
+            let prepared = command::prepare(plan, level, scratch, streams, questions);
+            if let (Ok(()), Act::Try(outside)) = (&prepared, &plan.act) {
+                // What is tried may have to be asked about, and the keeper answers only when this is closed.
+                drop(tell);
+                attempts::report(outside, scratch);
+                sys::leave(0)
+            }
+            let fault = prepared.err().unwrap_or_else(|| command::act(plan, scratch));
             let text = serde_json::to_vec(&fault).unwrap_or_default();
             let _ = std::fs::File::from(tell).write_all(&text);
             sys::leave(127)
@@ -208,16 +231,17 @@ fn start(
             if said.is_empty() {
                 return Ok((child.pid, child.pidfd));
             }
-            Err(serde_json::from_slice(&said).unwrap_or_else(|_| fail(io::Error::other("no reason"))))
+            Err(serde_json::from_slice(&said)
+                .unwrap_or_else(|_| fail(io::Error::other("no reason"))))
         }
     }
 }
 
 impl Keeper<'_> {
-    fn stay(mut self) {
+    fn stay(self) {
         let mut status = None;
         let stopped = self.until_ended(&mut status);
-        self.end_all(&mut status);
+        end_all(self.tree, Some(self.main), &mut status);
         // Before the word is given: whoever hears it may look.
         drop(self.scratch);
         let status = status.unwrap_or(Status::Signalled(Signal::KILL.as_raw()));
@@ -227,7 +251,7 @@ impl Keeper<'_> {
     }
 
     /// Waits for the end of the program, and brings it about when it has to be. Says why it was stopped.
-    fn until_ended(&mut self, status: &mut Option<Status>) -> Option<Stop> {
+    fn until_ended(&self, status: &mut Option<Status>) -> Option<Stop> {
         let mut stopped = None;
         let mut deadline = self.watch.deadline();
         let mut looked = Instant::now();
@@ -235,7 +259,7 @@ impl Keeper<'_> {
             let patience = if self.watch.is_needed() { LOOK } else { IDLE };
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let (told, ended) = self.wait(left.map_or(patience, |left| left.min(patience)));
-            tree::reap(self.main, status);
+            tree::reap(Some(self.main), status);
             if ended || status.is_some() {
                 return stopped;
             }
@@ -268,7 +292,7 @@ impl Keeper<'_> {
     }
 
     /// Waits for a message and for the end of the program.
-    fn wait(&mut self, time: Duration) -> (bool, bool) {
+    fn wait(&self, time: Duration) -> (bool, bool) {
         // Where nobody asks, one is looked at twice.
         let questions = self.questions.as_ref().map_or(&self.ended, Questions::listener);
         let mut all = [
@@ -285,7 +309,7 @@ impl Keeper<'_> {
         let [told, ended, asked] = all;
         let (told, ended) = (!told.revents().is_empty(), !ended.revents().is_empty());
         let asked = asked.revents().contains(PollFlags::IN);
-        if let Some(questions) = self.questions.as_mut().filter(|_| asked) {
+        if let Some(questions) = self.questions.as_ref().filter(|_| asked) {
             questions.answer();
         }
         (told, ended)
@@ -307,17 +331,17 @@ impl Keeper<'_> {
             self.tree.signal(signal);
         }
     }
+}
 
-    /// Kills what is left, and waits until it is gone.
-    fn end_all(&self, status: &mut Option<Status>) {
-        let begun = Instant::now();
-        while tree::reap(self.main, status) && begun.elapsed() < REAP {
-            self.tree.kill();
-            if !tree::reap(self.main, status) {
-                break;
-            }
-            std::thread::sleep(Duration::from_micros(200));
+/// Kills what is left, and waits until it is gone.
+fn end_all(tree: Tree, main: Option<Pid>, status: &mut Option<Status>) {
+    let begun = Instant::now();
+    while tree::reap(main, status) && begun.elapsed() < REAP {
+        tree.kill();
+        if !tree::reap(main, status) {
+            break;
         }
+        std::thread::sleep(Duration::from_micros(200));
     }
 }
 

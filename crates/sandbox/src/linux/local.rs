@@ -355,7 +355,9 @@ impl Hold {
                 }
                 Ok(Some(_)) => {}
                 // Its first process was killed from outside, and everything with it.
-                Ok(None) => break (Status::Signalled(libc::SIGKILL), Some(Stop::Killed), Duration::ZERO),
+                Ok(None) => {
+                    break (Status::Signalled(libc::SIGKILL), Some(Stop::Killed), Duration::ZERO);
+                }
                 Err(error) => return Err(SandboxError::Helper(error)),
             }
         };
@@ -401,7 +403,10 @@ async fn receive(control: &AsyncFd<OwnedFd>) -> io::Result<Option<(Event, Vec<Ow
 }
 
 /// A descriptor whose readability can be waited for.
-#[expect(deprecated, reason = "the way without `unsafe`; an owned descriptor stays open and the same")]
+#[expect(
+    deprecated,
+    reason = "the way without `unsafe`; an owned descriptor stays open and the same"
+)]
 fn watched(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }

@@ -19,9 +19,8 @@ use crate::policy::{Network, Policy, Resources};
 use crate::process::DEFAULT_PATH;
 
 /// Folders of the system that every program may read. Those that are links stay links.
-const SYSTEM: [&str; 10] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
-];
+const SYSTEM: [&str; 10] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"];
 
 /// The number of the first filter that is passed on as a file.
 pub(super) const FILTERS: i32 = 4;
@@ -209,7 +208,9 @@ fn everything(
             if !links.contains(&link) {
                 links.push(link);
             }
-        } else if (kind.is_dir() || kind.is_file()) && !["/proc", "/dev"].map(Path::new).contains(&&*path) {
+        } else if (kind.is_dir() || kind.is_file())
+            && !["/proc", "/dev"].map(Path::new).contains(&&*path)
+        {
             views.entry(path).or_insert(how);
         }
     }

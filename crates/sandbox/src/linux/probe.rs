@@ -49,7 +49,8 @@ pub(super) async fn probe(local: &Local) -> Probe {
         (_, Ok(_)) => Level::Reduced,
         _ => Level::None,
     };
-    let cases = cases(&[(Level::Namespace, namespace.as_ref()), (Level::Reduced, reduced.as_ref())]);
+    let cases =
+        cases(&[(Level::Namespace, namespace.as_ref()), (Level::Reduced, reduced.as_ref())]);
     let features = features(&namespace, &reduced);
     Probe { backend: local::NAME, strongest, features, cases, limits: limits(strongest) }
 }
@@ -63,7 +64,11 @@ fn cases(tried: &[(Level, Result<&Vec<String>, &String>)]) -> Vec<Case> {
         let mut case = Case { name, what, held_at: Vec::new(), open_at: Vec::new() };
         for (level, held) in tried {
             let Ok(held) = held else { continue };
-            let list = if held.iter().any(|held| held == name) { &mut case.held_at } else { &mut case.open_at };
+            let list = if held.iter().any(|held| held == name) {
+                &mut case.held_at
+            } else {
+                &mut case.open_at
+            };
             list.push(*level);
         }
         case
@@ -80,7 +85,10 @@ fn features(
         name: "namespaces",
         works: namespace.is_ok(),
         detail: match namespace {
-            Ok(_) => "user, pid, mount, network, ipc, uts and cgroup, with a root folder of its own".to_owned(),
+            Ok(_) => {
+                "user, pid, mount, network, ipc, uts and cgroup, with a root folder of its own"
+                    .to_owned()
+            }
             Err(why) => format!("{why}; {HELP}"),
         },
     };
@@ -119,13 +127,29 @@ fn limits(strongest: Level) -> Vec<Feature> {
     let limit = |name, works, detail: &str| Feature { name, works, detail: detail.to_owned() };
     let any = strongest > Level::None;
     let apart = strongest == Level::Namespace;
-    let number = if apart { "looked at every 10 ms; the kernel refuses new ones beyond" } else { "looked at every 10 ms" };
+    let number = if apart {
+        "looked at every 10 ms; the kernel refuses new ones beyond"
+    } else {
+        "looked at every 10 ms"
+    };
     vec![
-        limit("memory", any, "of all processes together, temporary files included: looked at every 10 ms; one process cannot ask for more than twice as much"),
+        limit(
+            "memory",
+            any,
+            "of all processes together, temporary files included: looked at every 10 ms; one process cannot ask for more than twice as much",
+        ),
         limit("processes", any, number),
-        limit("cpu", any, "of all processes together: looked at every 10 ms; of one process: by the kernel"),
+        limit(
+            "cpu",
+            any,
+            "of all processes together: looked at every 10 ms; of one process: by the kernel",
+        ),
         limit("file size", any, "by the kernel"),
-        limit("disk", any, "what the writable folders' file systems fill up by, and temporary files: looked at every 10 ms"),
+        limit(
+            "disk",
+            any,
+            "what the writable folders' file systems fill up by, and temporary files: looked at every 10 ms",
+        ),
         limit("wall time", any, "SIGTERM, and SIGKILL half a second later, to everything"),
     ]
 }

@@ -1,7 +1,5 @@
-//! What the kernel asks the keeper before it does it (seccomp user notification), where no namespace answers: whether there may be one
-//! process more, and whether a file may have another mode, another time or another owner, which Landlock does not judge.
-//!
-//! A limit of the user's own (`RLIMIT_NPROC`) would count what else the user runs, and does not hold for root.
+//! What the kernel asks the keeper before it does it (seccomp user notification), where no namespace answers: whether a file may have
+//! another mode, another time or another owner, which Landlock does not judge.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -15,7 +13,6 @@ use super::control;
 use super::filter;
 use super::plan::View;
 use super::sys::{self, Question, Reply};
-use super::tree::Tree;
 
 /// What the program's side says when it hands over the questions of the kernel.
 #[derive(Serialize, Deserialize)]
@@ -30,26 +27,16 @@ pub(super) fn ask_first(keeper: &OwnedFd) -> io::Result<()> {
 /// In the keeper: who answers.
 pub(super) struct Questions {
     listener: OwnedFd,
-    tree: Tree,
-    most: Option<u64>,
-    /// Processes and threads when they were counted last, and how many were allowed since.
-    counted: u64,
-    allowed: u64,
     /// What may be changed, and what lies in it that may not.
     views: Vec<View>,
 }
 
 impl Questions {
     /// Takes over the questions, which were sent before the program started.
-    pub(super) fn take(
-        from: &OwnedFd,
-        tree: Tree,
-        most: Option<u32>,
-        views: Vec<View>,
-    ) -> Option<Self> {
+    pub(super) fn take(from: &OwnedFd, views: Vec<View>) -> Option<Self> {
         let (_, fds) = control::receive::<Handover>(from, RecvFlags::DONTWAIT).ok()??;
         let listener = fds.into_iter().next()?;
-        Some(Self { listener, tree, most: most.map(u64::from), counted: 1, allowed: 0, views })
+        Some(Self { listener, views })
     }
 
     /// Readable when the kernel asks.
@@ -58,27 +45,15 @@ impl Questions {
     }
 
     /// Answers one question.
-    pub(super) fn answer(&mut self) {
+    pub(super) fn answer(&self) {
         // Whoever was asked about may be gone already.
         let Ok(question) = sys::filter_asks(self.listener.as_fd()) else { return };
         let reply = match Change::of(&question) {
-            None => self.one_more(),
+            // The filter asks about nothing else.
+            None => Reply::Fail(libc::EPERM),
             Some(change) => self.change(&question, &change),
         };
         let _ = sys::answer_filter(self.listener.as_fd(), question.id, reply);
-    }
-
-    fn one_more(&mut self) -> Reply {
-        let Some(most) = self.most else { return Reply::GoOn };
-        if self.counted + self.allowed >= most {
-            self.counted = self.tree.processes().iter().map(|(_, one)| one.threads).sum();
-            self.allowed = 0;
-        }
-        if self.counted >= most {
-            return Reply::Fail(libc::EAGAIN);
-        }
-        self.allowed += 1;
-        Reply::GoOn
     }
 
     /// Makes the change here, at what was looked at: in there it could be at something else by then.

@@ -8,7 +8,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat,
+};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
@@ -21,6 +23,9 @@ use super::sys;
 
 /// Where temporary files are, inside.
 pub(super) const SCRATCH: &str = "/tmp";
+
+/// A folder of the same file system. A policy may cover the other one.
+pub(super) const ALSO_SCRATCH: &str = "/dev/shm";
 
 /// Flags of mount_setattr(2).
 const READ_ONLY: u64 = 1;
@@ -49,10 +54,13 @@ struct Found<'a> {
 /// Makes the root and moves into it. The caller is the first process of a new pid namespace, in a mount namespace of its own.
 pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     let found: Vec<Found<'_>> = plan.views.iter().map(find).collect::<Result<_, _>>()?;
-    let devices = DEVICES.map(|name| (name, tree_of(CWD, &Path::new("/dev").join(name), false).ok()));
+    let devices =
+        DEVICES.map(|name| (name, tree_of(CWD, &Path::new("/dev").join(name), false).ok()));
     let root = memory(&plan.amounts).map_err(Fault::host("a file system in memory"))?;
     attach(&root, CWD, OsStr::new("/tmp")).map_err(Fault::host("mounting the new root"))?;
-    rustix::process::chdir("/tmp").map_err(io::Error::from).map_err(Fault::host("entering the new root"))?;
+    rustix::process::chdir("/tmp")
+        .map_err(io::Error::from)
+        .map_err(Fault::host("entering the new root"))?;
     let root = openat(CWD, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(io::Error::from)
         .map_err(Fault::host("opening the new root"))?;
@@ -123,7 +131,11 @@ fn memory(amounts: &Amounts) -> io::Result<OwnedFd> {
     fsconfig_set_string(&context, "mode", "0755")?;
     fsconfig_set_string(&context, "size", amounts.scratch().to_string())?;
     // Each file without contents costs memory too, about a kilobyte.
-    fsconfig_set_string(&context, "nr_inodes", (amounts.scratch() / 4096).clamp(4096, 1 << 20).to_string())?;
+    fsconfig_set_string(
+        &context,
+        "nr_inodes",
+        (amounts.scratch() / 4096).clamp(4096, 1 << 20).to_string(),
+    )?;
     fsconfig_create(&context)?;
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)?)
@@ -264,7 +276,11 @@ fn processes(root: &OwnedFd, amounts: &Amounts) -> io::Result<()> {
     let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
     if let Some(processes) = amounts.processes {
         // Since Linux 6.14 every namespace has its own highest number. Numbers up to 300 are given out once only.
-        let _ = write_at(mount.as_fd(), "sys/kernel/pid_max", &(301 + u64::from(processes)).to_string());
+        let _ = write_at(
+            mount.as_fd(),
+            "sys/kernel/pid_max",
+            &(301 + u64::from(processes)).to_string(),
+        );
     }
     sys::set_mount(mount.as_fd(), READ_ONLY, false)?;
     attach(&mount, root, OsStr::new("proc"))

@@ -40,7 +40,11 @@ pub(super) fn fork(flags: i32) -> io::Result<Fork> {
         -1 => {
             let error = io::Error::last_os_error();
             // What old container runtimes say to calls that they do not know.
-            if matches!(error.raw_os_error(), Some(libc::ENOSYS)) { clone(flags) } else { Err(error) }
+            if matches!(error.raw_os_error(), Some(libc::ENOSYS)) {
+                clone(flags)
+            } else {
+                Err(error)
+            }
         }
         pid => {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -91,7 +95,10 @@ fn clone_args(flags: i32, pidfd: *mut RawFd) -> libc::clone_args {
 fn threads() -> usize {
     // Two of the links are the folder itself and its parent; each thread adds one.
     let links = rustix::fs::stat("/proc/self/task").map(|stat| stat.st_nlink);
-    links.ok().and_then(|links| usize::try_from(links).ok()).map_or(0, |links| links.saturating_sub(2))
+    links
+        .ok()
+        .and_then(|links| usize::try_from(links).ok())
+        .map_or(0, |links| links.saturating_sub(2))
 }
 
 /// `struct mount_attr` of mount_setattr(2), which libc lacks.
@@ -159,7 +166,10 @@ pub(super) fn forget_children() {
 }
 
 /// Becomes another program. Returns only the error.
-#[expect(unsafe_code, reason = "the standard library starts programs only in children that it made")]
+#[expect(
+    unsafe_code,
+    reason = "the standard library starts programs only in children that it made"
+)]
 pub(super) fn execute(program: &CString, args: &[CString], env: &[CString]) -> io::Error {
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
@@ -272,7 +282,10 @@ pub(super) fn attempt(call: libc::c_long, arguments: [libc::c_long; 5]) -> io::R
 ///
 /// # Errors
 /// What the system says.
-#[expect(unsafe_code, reason = "descriptors may be unshared by it too, which is not asked for here")]
+#[expect(
+    unsafe_code,
+    reason = "descriptors may be unshared by it too, which is not asked for here"
+)]
 pub(super) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
     // SAFETY: callers name namespaces only, which own no memory and no descriptor of this process.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
@@ -303,8 +316,6 @@ pub(super) struct Question {
 /// What becomes of a call that was asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// The kernel does it.
-    GoOn,
     /// It was done.
     Done,
     /// It fails with this number.
@@ -338,14 +349,23 @@ pub(super) fn listen_to_filter(program: &[seccompiler::sock_filter]) -> io::Resu
     }
     let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
     let program = Program { length, steps: program.as_ptr() };
-    // SAFETY: the program and its steps outlive the call, which copies them.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
-            &raw const program,
-        )
+    // A signal does not end the wait for an answer once the question was heard (Linux 5.19).
+    const WAIT_FOR_THE_ANSWER: libc::c_ulong = 1 << 5;
+    let apply = |flags: libc::c_ulong| {
+        let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | flags;
+        // SAFETY: the program and its steps outlive the call, which copies them.
+        unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const program,
+            )
+        }
+    };
+    let fd = match apply(WAIT_FOR_THE_ANSWER) {
+        -1 => apply(0),
+        fd => fd,
     };
     match RawFd::try_from(fd) {
         // SAFETY: the kernel just made this descriptor for us, and nobody else knows it.
@@ -383,13 +403,11 @@ pub(super) fn still_asks(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
 /// What the system says, also when whoever was asked about is gone.
 #[expect(unsafe_code, reason = "nothing safe wraps these commands")]
 pub(super) fn answer_filter(listener: BorrowedFd<'_>, id: u64, reply: Reply) -> io::Result<()> {
-    const GO_ON: u32 = 1;
-    let (error, flags) = match reply {
-        Reply::GoOn => (0, GO_ON),
-        Reply::Done => (0, 0),
-        Reply::Fail(error) => (-error, 0),
+    let error = match reply {
+        Reply::Done => 0,
+        Reply::Fail(error) => -error,
     };
-    let answer = Answer { id, value: 0, error, flags };
+    let answer = Answer { id, value: 0, error, flags: 0 };
     // SAFETY: the structure is as large as the command says and outlives the call, which reads it.
     let result = unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -410,9 +428,13 @@ pub(super) fn read_memory(pid: u32, address: u64, most: usize) -> io::Result<Vec
         // Page by page: what follows the text may be no memory at all.
         let length = usize::try_from(PAGE - at % PAGE).unwrap_or(0).min(room.len());
         let own = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: length };
-        let theirs = libc::iovec { iov_base: std::ptr::without_provenance_mut(usize::try_from(at).unwrap_or(0)), iov_len: length };
+        let theirs = libc::iovec {
+            iov_base: std::ptr::without_provenance_mut(usize::try_from(at).unwrap_or(0)),
+            iov_len: length,
+        };
         // SAFETY: our side is `length` bytes of a buffer that outlives the call; the other side is looked at by the kernel alone.
-        let count = unsafe { libc::process_vm_readv(pid, &raw const own, 1, &raw const theirs, 1, 0) };
+        let count =
+            unsafe { libc::process_vm_readv(pid, &raw const own, 1, &raw const theirs, 1, 0) };
         match usize::try_from(count) {
             Ok(count) if count > 0 => read += count,
             _ if read > 0 => break,
@@ -421,4 +443,15 @@ pub(super) fn read_memory(pid: u32, address: u64, most: usize) -> io::Result<Vec
     }
     bytes.truncate(read);
     Ok(bytes)
+}
+
+/// Has this process run before all ordinary ones, and what it forks not, if it may.
+#[expect(unsafe_code, reason = "rustix does not have the call")]
+pub(super) fn go_first() {
+    // SAFETY: zeros are a valid value, and the call reads it.
+    unsafe {
+        let mut order: libc::sched_param = std::mem::zeroed();
+        order.sched_priority = 1;
+        libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const order);
+    }
 }

@@ -1,11 +1,13 @@
 //! The processes of a sandbox, as `/proc` tells of them.
 #![deny(clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, wait};
 
 use super::sys;
 use crate::job::Status;
@@ -23,6 +25,7 @@ pub(super) enum Tree {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Use {
     pub(super) parent: i32,
+    pub(super) group: i32,
     /// Its own and that of children it waited for.
     pub(super) ticks: u64,
     pub(super) threads: u64,
@@ -54,17 +57,24 @@ impl Tree {
         }
     }
 
-    /// Kills every process of it. Those that are seen are stopped first, so that none makes others while it is killed.
+    /// Kills every process of it. A group is killed as one, so that none of it makes others meanwhile; those that have a group each are
+    /// stopped first.
     pub(super) fn kill(self) {
         if self == Self::Descendants {
+            let own = rustix::process::getpgrp();
             let mut seen = 0;
             // Each look finds what was made during the one before; a few are enough for what cannot run.
             for _ in 0..64 {
-                let count = self.processes().len();
-                if count == seen {
+                let processes = self.processes();
+                let groups: BTreeSet<i32> = processes.iter().map(|(_, one)| one.group).collect();
+                for group in groups.into_iter().filter_map(Pid::from_raw).filter(|one| *one != own)
+                {
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
+                if processes.len() <= seen {
                     break;
                 }
-                seen = count;
+                seen = processes.len();
                 self.signal(Signal::STOP);
             }
         }
@@ -73,11 +83,11 @@ impl Tree {
 }
 
 /// Takes the status of every child that has ended. The flag says whether any child is left.
-pub(super) fn reap(main: Pid, status: &mut Option<Status>) -> bool {
+pub(super) fn reap(main: Option<Pid>, status: &mut Option<Status>) -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, how))) => {
-                if pid == main {
+                if Some(pid) == main {
                     let signal = || Status::Signalled(how.terminating_signal().unwrap_or(9));
                     *status = Some(how.exit_status().map_or_else(signal, Status::Exited));
                 }
@@ -117,7 +127,9 @@ fn children(pid: i32) -> Option<Vec<i32>> {
     for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
         let list: PathBuf = task.path().join("children");
         match fs::read_to_string(&list) {
-            Ok(text) => children.extend(text.split_whitespace().filter_map(|n| n.parse::<i32>().ok())),
+            Ok(text) => {
+                children.extend(text.split_whitespace().filter_map(|n| n.parse::<i32>().ok()));
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && task.path().exists() => {
                 return None;
             }
@@ -148,6 +160,14 @@ fn use_of(pid: i32) -> Option<Use> {
     read_use(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Processes and threads of this user, which a limit of the kernel counts together.
+pub(super) fn of_this_user() -> u64 {
+    let own = rustix::process::getuid().as_raw();
+    let is_ours =
+        |pid: &i32| rustix::fs::stat(format!("/proc/{pid}")).is_ok_and(|stat| stat.st_uid == own);
+    all().filter(is_ours).filter_map(use_of).map(|one| one.threads).sum()
+}
+
 /// Reads a line of `/proc/PID/stat`, proc_pid_stat(5). The name of the program may hold anything, so what counts begins after its end.
 fn read_use(line: &str) -> Option<Use> {
     let (_, rest) = line.rsplit_once(')')?;
@@ -158,6 +178,7 @@ fn read_use(line: &str) -> Option<Use> {
     let ticks = [14, 15, 16, 17].map(count).into_iter().sum::<Option<u64>>()?;
     Some(Use {
         parent: i32::try_from(number(4)?).ok()?,
+        group: i32::try_from(number(5)?).ok()?,
         ticks,
         threads: count(20)?,
         pages: count(24)?,
@@ -171,11 +192,21 @@ pub(super) fn proportional(pid: i32) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
-/// Bytes that a process, and children it waited for, wrote to files of a disk; `None` = nobody counts.
-pub(super) fn written(pid: &str) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes:"))?;
-    line.trim().parse().ok()
+/// Bytes that a process, and children it waited for, wrote to files of a disk: of `/proc/PID/io`, proc_pid_io(5).
+///
+/// # Errors
+/// It is gone, or may not be looked at.
+pub(super) fn written(pid: i32) -> io::Result<u64> {
+    read_written(&File::open(format!("/proc/{pid}/io"))?)
+}
+
+/// The same of a file that was opened before.
+pub(super) fn read_written(file: &File) -> io::Result<u64> {
+    let mut bytes = [0; 512];
+    let read = file.read_at(&mut bytes, 0)?;
+    let text = String::from_utf8_lossy(bytes.get(..read).unwrap_or_default());
+    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes:"));
+    line.and_then(|line| line.trim().parse().ok()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]
@@ -185,23 +216,25 @@ mod tests {
     #[test]
     fn a_line_is_read_whatever_the_program_is_called() {
         let line = |name: &str| {
-            format!("7 ({name}) S 3 7 7 0 -1 4194560 100 0 0 0 5 6 7 8 20 0 2 0 99 1000 42 18446744073709551615")
+            format!(
+                "7 ({name}) S 3 7 7 0 -1 4194560 100 0 0 0 5 6 7 8 20 0 2 0 99 1000 42 18446744073709551615"
+            )
         };
-        let expected = Some(Use { parent: 3, ticks: 26, threads: 2, pages: 42 });
+        let expected = Some(Use { parent: 3, group: 7, ticks: 26, threads: 2, pages: 42 });
         for name in ["sh", "a b", "x) R 1 (y", "", "7 ("] {
             assert_eq!(read_use(&line(name)), expected, "{name:?}");
         }
-        for broken in ["", "7 (sh", "7 (sh) S 3", "7 (sh) S x 7 7 0 -1 4 1 0 0 0 5 6 7 8 20 0 2 0 9 1 42"] {
+        for broken in
+            ["", "7 (sh", "7 (sh) S 3", "7 (sh) S x 7 7 0 -1 4 1 0 0 0 5 6 7 8 20 0 2 0 9 1 42"]
+        {
             assert_eq!(read_use(broken), None, "{broken:?}");
         }
     }
 
     #[test]
     fn both_ways_find_the_same_descendants() {
-        let mut child = std::process::Command::new("/bin/sh")
-            .args(["-c", "sleep 60 & wait"])
-            .spawn()
-            .unwrap();
+        let mut child =
+            std::process::Command::new("/bin/sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
         let own = getpid().as_raw_nonzero().get();
         let pid = i32::try_from(child.id()).unwrap();
         let below = |found: Vec<(i32, Use)>| {

@@ -1,14 +1,16 @@
 //! What a sandbox uses, looked at again and again where the kernel does not bound it for all its processes together.
 #![deny(clippy::indexing_slicing)]
 
+use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::plan::{Amounts, How, View};
 use super::root::open_really;
-use super::tree::{self, Tree};
 use super::sys;
+use super::tree::{self, Tree};
 use crate::job::Stop;
 
 /// How often it is looked. What is used between two looks is beyond the limit.
@@ -27,6 +29,8 @@ pub(super) struct Watch {
     begun: Instant,
     disks: Vec<Disk>,
     scratch: Option<OwnedFd>,
+    /// What this process and those that it reaped wrote. It may not be opened any more when this process hides itself.
+    own: Option<File>,
     page: u64,
     ticks: u64,
 }
@@ -41,7 +45,13 @@ struct Disk {
 
 impl Watch {
     /// Begins to look. `scratch` is where temporary files are, if that is a file system of its own.
-    pub(super) fn new(tree: Tree, amounts: Amounts, views: &[View], scratch: Option<&Path>) -> Self {
+    pub(super) fn new(
+        tree: Tree,
+        amounts: Amounts,
+        views: &[View],
+        scratch: Option<&Path>,
+        own: Option<File>,
+    ) -> Self {
         let mut disks: Vec<Disk> = Vec::new();
         let changed = views.iter().filter(|view| view.how == How::Write && amounts.disk.is_some());
         for disk in changed.filter_map(|view| Disk::of(view.path())) {
@@ -55,6 +65,7 @@ impl Watch {
             begun: Instant::now(),
             disks,
             scratch: scratch.and_then(|path| open_really(path).ok()),
+            own,
             page: rustix::param::page_size() as u64,
             ticks: sys::ticks_per_second(),
         }
@@ -123,9 +134,17 @@ impl Watch {
         if bytes + scratch <= most {
             return false;
         }
-        let Some(own) = tree::written("self") else { return true };
-        let others = processes.iter().filter_map(|(pid, _)| tree::written(&pid.to_string()));
-        own + others.sum::<u64>() + scratch > most
+        let Some(Ok(mut own)) = self.own.as_ref().map(tree::read_written) else { return true };
+        for (pid, _) in processes {
+            match tree::written(*pid) {
+                Ok(written) => own += written,
+                // It hides what it does.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return true,
+                // It is gone, and its parent has its count.
+                Err(_) => {}
+            }
+        }
+        own + scratch > most
     }
 }
 

@@ -33,10 +33,7 @@ pub(super) fn serve() -> u8 {
     }
     sys::close_on_exec_from(3);
     sys::forget_children();
-    if rustix::process::geteuid().is_root() {
-        // Groups of root would go on counting.
-        let _ = rustix::thread::set_thread_groups(&[]);
-    }
+    forget_groups();
     loop {
         match control::receive::<Wanted>(&socket, RecvFlags::empty()) {
             Ok(Some((wanted, fds))) => {
@@ -50,14 +47,27 @@ pub(super) fn serve() -> u8 {
     }
 }
 
+/// Gives up the groups of root, which would go on counting in a sandbox.
+pub(super) fn forget_groups() {
+    if rustix::process::geteuid().is_root() {
+        let _ = rustix::thread::set_thread_groups(&[]);
+    }
+}
+
 /// Makes one sandbox; `None` = whoever asked speaks another language.
 fn make(wanted: &Wanted, fds: Vec<OwnedFd>, socket: &OwnedFd) -> Option<()> {
     let mut fds = fds.into_iter();
     let (plan, control) = (fds.next()?, fds.next()?);
-    let streams =
-        Streams { stdin: fds.next()?, stdout: fds.next()?, stderr: fds.next()?, bridge: fds.next() };
+    let streams = Streams {
+        stdin: fds.next()?,
+        stdout: fds.next()?,
+        stderr: fds.next()?,
+        bridge: fds.next(),
+    };
     let made = read(plan).map_err(Fault::host("reading the plan"));
-    if let Err(fault) = made.and_then(|plan| fork(&plan, wanted.level, &control, streams, Some(socket))) {
+    if let Err(fault) =
+        made.and_then(|plan| fork(&plan, wanted.level, &control, streams, Some(socket)))
+    {
         let _ = control::send(&control, &Event::Failed(fault), &[]);
     }
     Some(())

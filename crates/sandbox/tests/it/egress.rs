@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::Arc;
 
+use toolcrib_net::{AddressPolicy, StaticResolver};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{Egress, Ended, HostRules, Level, Network, Policy, run};
-use toolcrib_net::{AddressPolicy, StaticResolver};
 
 use crate::world::{World, is_here, local};
 
@@ -20,13 +20,22 @@ fn echo() -> u16 {
             let mut asked = vec![0; 4096];
             let read = stream.read(&mut asked).unwrap_or(0);
             let body = String::from_utf8_lossy(&asked[..read]).into_owned();
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
         }
     });
     port
 }
 
-async fn ask(hosts: &[String], opened: &[String], names: &[String], script: &str) -> (String, Ended) {
+async fn ask(
+    hosts: &[String],
+    opened: &[String],
+    names: &[String],
+    script: &str,
+) -> (String, Ended) {
     let world = World::new();
     let network = Network::Hosts(HostRules::parse(hosts).unwrap());
     let egress = Egress::new(
@@ -62,7 +71,12 @@ async fn a_named_host_is_reached_and_the_request_is_written_anew() {
         "GET http://SITE.example:{port}/a?b HTTP/1.1\\r\\nHost: elsewhere\\r\\nProxy-Authorization: x\\r\\nX-Own: y\\r\\n\\r\\n"
     );
     let (said, ended) = ask(&own, &own, &names, &bash(&get)).await;
-    assert!(said.contains(&format!("GET /a?b HTTP/1.1\r\nHost: {host}\r\nX-Own: y\r\nConnection: close")), "{said}");
+    assert!(
+        said.contains(&format!(
+            "GET /a?b HTTP/1.1\r\nHost: {host}\r\nX-Own: y\r\nConnection: close"
+        )),
+        "{said}"
+    );
     assert_eq!(ended.refused, []);
     let tunnel = format!("CONNECT {host} HTTP/1.1\\r\\n\\r\\nhello");
     let (said, _) = ask(&own, &own, &names, &bash(&tunnel)).await;
@@ -77,9 +91,15 @@ async fn everything_else_is_refused_and_remembered() {
         return;
     }
     let port = echo();
-    let listed = [format!("site.example:{port}"), "inward.example:80".to_owned(), format!("127.0.0.1:{port}")];
+    let listed = [
+        format!("site.example:{port}"),
+        "inward.example:80".to_owned(),
+        format!("127.0.0.1:{port}"),
+    ];
     let opened = [format!("site.example:{port}")];
-    let names = ["site.example=127.0.0.1", "inward.example=10.0.0.1", "other.example=93.184.215.14"].map(str::to_owned);
+    let names =
+        ["site.example=127.0.0.1", "inward.example=10.0.0.1", "other.example=93.184.215.14"]
+            .map(str::to_owned);
     let check = async |wish: &str, status: &str, rule: &str| {
         let (said, ended) = ask(&listed, &opened, &names, &bash(wish)).await;
         assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{wish}: {said}");
@@ -90,8 +110,14 @@ async fn everything_else_is_refused_and_remembered() {
     check("CONNECT site.example:1 HTTP/1.1\\r\\n\\r\\n", "403", "url.port").await;
     check("CONNECT site.example:8443 HTTP/1.1\\r\\n\\r\\n", "403", "host.not_listed").await;
     check("GET http://inward.example/ HTTP/1.1\\r\\n\\r\\n", "403", "address.private").await;
-    check(&format!("GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\n\\r\\n"), "403", "address.loopback").await;
-    check(&format!("CONNECT [::ffff:127.0.0.1]:{port} HTTP/1.1\\r\\n\\r\\n"), "403", "address.loopback").await;
+    check(&format!("GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\n\\r\\n"), "403", "address.loopback")
+        .await;
+    check(
+        &format!("CONNECT [::ffff:127.0.0.1]:{port} HTTP/1.1\\r\\n\\r\\n"),
+        "403",
+        "address.loopback",
+    )
+    .await;
     check("GET http://169.254.169.254/ HTTP/1.1\\r\\n\\r\\n", "403", "address.metadata").await;
 }
 

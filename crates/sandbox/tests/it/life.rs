@@ -167,7 +167,12 @@ async fn many_at_once_hostile_ones_among_them() {
         let done = runs.join_all().await;
         assert_eq!(done.len(), 40);
         for (number, (report, _)) in done {
-            assert_eq!(report.stdout.text().trim(), number.to_string(), "{level}: {}", report.stderr.text());
+            assert_eq!(
+                report.stdout.text().trim(),
+                number.to_string(),
+                "{level}: {}",
+                report.stderr.text()
+            );
         }
         assert!(world.left().is_empty(), "{level}: {:?}", world.left());
     }
@@ -189,7 +194,8 @@ async fn bubblewrap_holds_what_namespaces_and_the_filter_hold() {
         assert_eq!(ended.level, Level::Namespace);
         assert_eq!(report.stdout.text(), out, "{script}: {}", report.stderr.text());
     };
-    check("cat $OUT/secret .denied/key .env; ls .denied; echo x > made; cat src/main", "main").await;
+    check("cat $OUT/secret .denied/key .env; ls .denied; echo x > made; cat src/main", "main")
+        .await;
     check("unshare -Ur true && echo DONE; mount -t tmpfs none /tmp && echo DONE; chmod 4755 src/main && echo DONE", "").await;
     check("kill -0 $HOSTPID && echo DONE; echo x > .toolcrib/x && echo DONE; echo x > /x && echo DONE", "").await;
     check("setsid sleep $MARK & (sleep $MARK &); echo out", "out\n").await;
@@ -203,5 +209,9 @@ async fn where_user_namespaces_are_forbidden_the_weaker_level_is_given_and_no_ot
     let output = Command::new(WORKER).args(["locked", &world.marker]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines, ["strongest reduced", "runs at reduced", "refused below namespace"], "{output:?}");
+    assert_eq!(
+        lines,
+        ["strongest reduced", "runs at reduced", "refused below namespace"],
+        "{output:?}"
+    );
 }

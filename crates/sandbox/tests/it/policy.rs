@@ -17,7 +17,10 @@ async fn only_what_is_named_is_there() {
     let done = world.sh(Level::Namespace, policy, "ls /; ls -A /tmp | wc -l").await;
     assert_eq!(done.err(), "");
     let names = done.out();
-    let allowed = ["bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin", "tmp", "usr", "1"];
+    let allowed = [
+        "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin",
+        "tmp", "usr", "1",
+    ];
     assert!(names.lines().all(|name| allowed.contains(&name)), "{names}");
 }
 
@@ -60,7 +63,9 @@ async fn what_may_be_changed_may_have_other_modes_and_times() {
 #[tokio::test]
 async fn beside_what_is_narrower_the_reduced_level_makes_no_files() {
     let script = "echo x > new && echo made; echo x > src/new && echo made below";
-    for (level, expected) in [(Level::Namespace, "made\nmade below\n"), (Level::Reduced, "made below\n")] {
+    for (level, expected) in
+        [(Level::Namespace, "made\nmade below\n"), (Level::Reduced, "made below\n")]
+    {
         if is_here(level).await {
             let world = World::new();
             let done = world.sh(level, world.policy(), script).await;
@@ -82,7 +87,10 @@ async fn a_file_can_be_named_and_a_link_leads_to_what_it_names() {
             writable: vec![world.path("link")],
             ..Policy::default()
         };
-        let script = format!("cat $OUT/secret; cat {}/src/main; ls $OUT | wc -l", world.path("link").display());
+        let script = format!(
+            "cat $OUT/secret; cat {}/src/main; ls $OUT | wc -l",
+            world.path("link").display()
+        );
         let done = world.sh(level, policy, &script).await;
         let listed = if level == Level::Namespace { "1\n" } else { "0\n" };
         assert_eq!(done.out(), format!("SECRETmain{listed}"), "{level}: {}", done.err());
@@ -93,18 +101,20 @@ async fn a_file_can_be_named_and_a_link_leads_to_what_it_names() {
 async fn paths_that_cannot_be_used_are_refused_before_anything_runs() {
     let world = World::new();
     let local = local(Level::Namespace);
-    let check = async |policy: Policy, folder: Option<&Path>, expected: fn(&SandboxError) -> bool| {
-        let mut job = Job::new("true", policy);
-        job.folder = folder.map(Path::to_owned);
-        let error = local.start(&job).await.unwrap_err();
-        assert!(expected(&error), "{error}");
-    };
+    let check =
+        async |policy: Policy, folder: Option<&Path>, expected: fn(&SandboxError) -> bool| {
+            let mut job = Job::new("true", policy);
+            job.folder = folder.map(Path::to_owned);
+            let error = local.start(&job).await.unwrap_err();
+            assert!(expected(&error), "{error}");
+        };
     let missing = Policy { readable: vec![world.path("missing")], ..Policy::default() };
     check(missing, None, |error| matches!(error, SandboxError::Path { .. })).await;
     let processes = Policy { readable: vec!["/proc/1".into()], ..Policy::default() };
     check(processes, None, |error| matches!(error, SandboxError::Path { .. })).await;
     let unseen = Policy::default();
-    check(unseen, Some(&world.path("ws")), |e| matches!(e, SandboxError::FolderNotVisible(_))).await;
+    check(unseen, Some(&world.path("ws")), |e| matches!(e, SandboxError::FolderNotVisible(_)))
+        .await;
     let denied = world.path("ws/.denied");
     check(world.policy(), Some(&denied), |e| matches!(e, SandboxError::FolderNotVisible(_))).await;
     let strong = Policy { minimum: Level::External, ..Policy::default() };
@@ -152,10 +162,21 @@ async fn files_go_in_and_come_out_within_the_policy() {
     assert_eq!(local.get(&policy, &world.path("ws/src/new"), 3).await.unwrap(), b"new");
     local.put(&policy, &world.path("ws/src/new"), b"n").await.unwrap();
     assert_eq!(local.get(&policy, &world.path("ws/src/new"), 3).await.unwrap(), b"n");
-    assert_eq!(local.get(&policy, &world.path("ws/.toolcrib/config.toml"), 9).await.unwrap(), b"kept");
+    assert_eq!(
+        local.get(&policy, &world.path("ws/.toolcrib/config.toml"), 9).await.unwrap(),
+        b"kept"
+    );
     std::os::unix::fs::symlink(world.path("out/secret"), world.path("ws/src/link")).unwrap();
     std::os::unix::fs::symlink(world.path("out"), world.path("ws/src/folder")).unwrap();
-    for path in ["out/secret", "ws/.denied/key", "ws/.env", "ws/src/link", "ws/src/folder/secret", "ws/src", "ws/missing/x"] {
+    for path in [
+        "out/secret",
+        "ws/.denied/key",
+        "ws/.env",
+        "ws/src/link",
+        "ws/src/folder/secret",
+        "ws/src",
+        "ws/missing/x",
+    ] {
         let read = local.get(&policy, &world.path(path), 100).await;
         assert!(matches!(read, Err(SandboxError::Path { .. })), "{path}: {read:?}");
         let written = local.put(&policy, &world.path(path), b"x").await;

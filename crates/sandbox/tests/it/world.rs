@@ -28,7 +28,10 @@ pub(crate) async fn is_here(level: Level) -> bool {
         return true;
     }
     let known = std::env::var_os(KNOWN_LACK).is_some() && level == Level::Namespace;
-    assert!(known, "this host gives no level {level}; set {KNOWN_LACK}=1 if that is known: {probe:#?}");
+    assert!(
+        known,
+        "this host gives no level {level}; set {KNOWN_LACK}=1 if that is known: {probe:#?}"
+    );
     eprintln!("NOT TRIED: the level {level}, which this host does not give: {:?}", probe.features);
     false
 }
@@ -113,7 +116,9 @@ pub(crate) fn processes_with(text: &str) -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().into_string().ok());
     pids.filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()) && *pid != own)
-        .filter_map(|pid| Some((fs::read(Path::new("/proc").join(&pid).join("cmdline")).ok()?, pid)))
+        .filter_map(|pid| {
+            Some((fs::read(Path::new("/proc").join(&pid).join("cmdline")).ok()?, pid))
+        })
         .map(|(line, pid)| format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " ")))
         .filter(|line| line.contains(text))
         .collect()

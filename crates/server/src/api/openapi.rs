@@ -54,8 +54,11 @@ pub fn document(operations: &[Operation], version: &str) -> Value {
 fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = path_parameters(operation.path).collect();
     if let Some(query) = operation.query {
-        let schema = query(generator);
-        parameters.extend(query_parameters(&resolved(schema.to_value(), generator)));
+        // A query is no document: its fields stand with the operation and nowhere else.
+        let mut inline = SchemaSettings::draft2020_12()
+            .with(|settings| settings.inline_subschemas = true)
+            .into_generator();
+        parameters.extend(query_parameters(&query(&mut inline).to_value()));
     }
     parameters.extend(operation.headers.iter().map(|(name, about)| {
         json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}})
@@ -163,8 +166,16 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// What a reference to a definition says.
-fn resolved(schema: Value, generator: &SchemaGenerator) -> Value {
-    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-    name.and_then(|name| generator.definitions().get(name).cloned()).unwrap_or(schema)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_types_have_one_name() {
+        let document = document(&crate::operations(), "1");
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        let numbered: Vec<_> =
+            schemas.keys().filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();
+        assert!(numbered.is_empty(), "give these types names of their own: {numbered:?}");
+    }
 }

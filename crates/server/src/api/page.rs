@@ -18,6 +18,7 @@ const MOST_ROWS: usize = 500;
 
 /// A part of a list.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
 pub(crate) struct Page<T> {
     /// The rows.
     pub(crate) items: Vec<T>,

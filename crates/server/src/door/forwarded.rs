@@ -25,7 +25,8 @@ pub(super) fn sender(proxies: &[IpNet], remote: IpAddr, headers: &HeaderMap) -> 
         return Sender { address: remote, over_tls: false };
     }
     // What one proxy adds, another header may have brought from outside: with both there, neither says anything.
-    let (plain, standard) = (headers.contains_key(FORWARDED_FOR), headers.contains_key(header::FORWARDED));
+    let (plain, standard) =
+        (headers.contains_key(FORWARDED_FOR), headers.contains_key(header::FORWARDED));
     match (plain, standard) {
         (true, false) => {
             let hops = items(headers, &FORWARDED_FOR).map(address);
@@ -35,7 +36,8 @@ pub(super) fn sender(proxies: &[IpNet], remote: IpAddr, headers: &HeaderMap) -> 
         }
         (false, true) => {
             let hops = items(headers, &header::FORWARDED).map(|hop| address(pair(hop, "for")?));
-            let proto = items(headers, &header::FORWARDED).last().and_then(|hop| pair(hop, "proto"));
+            let proto =
+                items(headers, &header::FORWARDED).last().and_then(|hop| pair(hop, "proto"));
             let over_tls = proto.is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
             Sender { address: last_stranger(proxies, remote, hops), over_tls }
         }
@@ -75,10 +77,7 @@ fn last_stranger(
 }
 
 /// The items of a list that may stand in several headers.
-fn items<'a>(
-    headers: &'a HeaderMap,
-    name: &HeaderName,
-) -> impl Iterator<Item = &'a str> + use<'a> {
+fn items<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> + use<'a> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim).filter(|item| !item.is_empty())
 }

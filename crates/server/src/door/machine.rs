@@ -47,7 +47,9 @@ pub(super) fn token(folder: &Path) -> Result<String, StartError> {
 fn read(path: &Path) -> Result<Option<String>, StartError> {
     let refused = |words: &str| {
         let path = path.display();
-        StartError::Listen(format!("the token file {path} {words}; delete it, and the daemon makes a new token"))
+        StartError::Listen(format!(
+            "the token file {path} {words}; delete it, and the daemon makes a new token"
+        ))
     };
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened: Result<OwnedFd, io::Error> =
@@ -109,8 +111,10 @@ mod tests {
 
     #[test]
     fn what_others_may_know_is_no_token() {
-        let open = |mode| move |path: &Path| {
-            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        let open = |mode| {
+            move |path: &Path| {
+                fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            }
         };
         check(open(0o640), "other users");
         check(open(0o604), "other users");

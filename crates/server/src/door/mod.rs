@@ -18,6 +18,7 @@ mod tokens;
 use std::any::Any;
 
 use axum::Router;
+use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
@@ -103,9 +104,11 @@ async fn admit(
     };
     let client = match &who {
         Ok(Some(known)) => known.principal.client.clone(),
-        _ => address.map_or_else(|| "socket".to_owned(), |ip| forwarded::neighbourhood(ip).to_string()),
+        _ => address
+            .map_or_else(|| "socket".to_owned(), |ip| forwarded::neighbourhood(ip).to_string()),
     };
-    let allowance = daemon.door().rates.count(&client).map_err(|(problem, told)| (problem, Some(told)))?;
+    let allowance =
+        daemon.door().rates.count(&client).map_err(|(problem, told)| (problem, Some(told)))?;
     request.extensions_mut().insert(site);
     let known = match who {
         Ok(known) => known,
@@ -117,6 +120,7 @@ async fn admit(
         }
     };
     if let Some(known) = &known {
+        not_too_large(daemon, request).map_err(|problem| (problem, allowance))?;
         if let Some(seat) = request.extensions().get::<Seat>() {
             seat.known();
         }
@@ -124,6 +128,17 @@ async fn admit(
         request.extensions_mut().insert(known.clone());
     }
     Ok((allowance, known))
+}
+
+/// A body that says itself that it is too large need not be read to know it.
+fn not_too_large(daemon: &Daemon, request: &Request) -> Result<(), Problem> {
+    let most = daemon.settings().body_bytes;
+    match request.body().size_hint().lower() {
+        length if length > most as u64 => {
+            Err(Problem::new(Code::TooLarge, format!("a body has at most {most} bytes")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The answer to a token that does not hold, later and later.

@@ -94,9 +94,9 @@ fn is_here(listen: &Listen, local: SocketAddr, host: &str) -> bool {
         IpAddr::V6(ip) => format!("[{ip}]"),
     };
     let own = ["localhost", "127.0.0.1", "[::1]", &literal];
-    let is_own = own.iter().any(|name| is_name(host, name, port) || (port == usual && host == *name));
-    let is_listed =
-        |name: &String| host.eq_ignore_ascii_case(name) || is_name(host, name, port);
+    let is_own =
+        own.iter().any(|name| is_name(host, name, port) || (port == usual && host == *name));
+    let is_listed = |name: &String| host.eq_ignore_ascii_case(name) || is_name(host, name, port);
     is_own || listen.hosts.iter().any(is_listed)
 }
 
@@ -329,14 +329,26 @@ mod tests {
             (Method::POST, vec![], Ok(())),
             (Method::POST, vec![("content-length", "0")], Ok(())),
             (Method::POST, vec![length, ("content-type", "application/json")], Ok(())),
-            (Method::POST, vec![length, ("content-type", "Application/JSON; charset=utf-8")], Ok(())),
+            (
+                Method::POST,
+                vec![length, ("content-type", "Application/JSON; charset=utf-8")],
+                Ok(()),
+            ),
             (Method::PUT, vec![length, ("content-type", "application/octet-stream")], Ok(())),
             (Method::POST, vec![length], Err(415)),
             (Method::GET, vec![length], Err(415)),
             (Method::POST, vec![("transfer-encoding", "chunked")], Err(415)),
             (Method::POST, vec![length, ("content-type", "text/plain")], Err(415)),
-            (Method::POST, vec![length, ("content-type", "application/x-www-form-urlencoded")], Err(415)),
-            (Method::POST, vec![length, ("content-type", "multipart/form-data; boundary=application/json")], Err(415)),
+            (
+                Method::POST,
+                vec![length, ("content-type", "application/x-www-form-urlencoded")],
+                Err(415),
+            ),
+            (
+                Method::POST,
+                vec![length, ("content-type", "multipart/form-data; boundary=application/json")],
+                Err(415),
+            ),
             (Method::POST, vec![length, ("content-type", "application/jsonp")], Err(415)),
             (
                 Method::POST,

@@ -15,7 +15,11 @@ use crate::daemon::Daemon;
 const LOOKED: Duration = Duration::from_millis(500);
 
 /// The same answer; a stream of events in it breaks off within a second after its token was revoked or has expired.
-pub(super) fn while_it_holds(daemon: &Daemon, known: Option<Known>, response: Response) -> Response {
+pub(super) fn while_it_holds(
+    daemon: &Daemon,
+    known: Option<Known>,
+    response: Response,
+) -> Response {
     let credential = known.and_then(|known| known.credential);
     let Some(credential @ Credential::Stored(_)) = credential else { return response };
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());

@@ -88,7 +88,8 @@ impl Tokens {
     }
 
     async fn row(&self, hash: &TokenHash) -> Result<Option<Arc<ApiToken>>, StoreError> {
-        if let Some(known) = self.known().get(hash).filter(|known| known.read.elapsed() < BELIEVED) {
+        if let Some(known) = self.known().get(hash).filter(|known| known.read.elapsed() < BELIEVED)
+        {
             return Ok(Some(Arc::clone(&known.row)));
         }
         let read = Instant::now();

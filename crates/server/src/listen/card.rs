@@ -64,13 +64,15 @@ impl Claim {
             StartError::Listen(format!("the folder {} cannot be used: {words}", folder.display()))
         };
         let path = folder.join(LOCK);
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+        let opened =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
         let lock = opened.map_err(|error| failed(&error.to_string()))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
             Err(fs::TryLockError::WouldBlock) => {
                 let other = Address::read(folder).ok().flatten();
-                let pid = other.map(|other| format!(" (process {})", other.pid)).unwrap_or_default();
+                let pid =
+                    other.map(|other| format!(" (process {})", other.pid)).unwrap_or_default();
                 Err(failed(&format!("another daemon works in it{pid}; `toolcrib stop` ends it")))
             }
             Err(fs::TryLockError::Error(error)) => Err(failed(&error.to_string())),

@@ -98,7 +98,8 @@ impl Inside {
     /// The oldest stranger has to leave, of this address or of any; `false` = all came just now.
     fn make_room(&mut self, address: Option<IpAddr>, now: Instant) -> bool {
         let mut strangers = self.strangers.iter();
-        let oldest = strangers.find(|(_, one)| address.is_none_or(|address| one.address == address));
+        let oldest =
+            strangers.find(|(_, one)| address.is_none_or(|address| one.address == address));
         let Some((number, _)) = oldest.filter(|(_, one)| now.duration_since(one.since) >= GRACE)
         else {
             return false;

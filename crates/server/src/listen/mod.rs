@@ -51,8 +51,11 @@ pub(crate) async fn serve(
         daemon.toolcrib().close_port(address.port());
     }
     let card = card_of(daemon, address);
-    claim.publish(&card).map_err(|error| StartError::Listen(format!("the address file: {error}")))?;
-    let crowd = Crowd::of(settings.connections.min(files::room_for_connections()), settings.strangers);
+    claim
+        .publish(&card)
+        .map_err(|error| StartError::Listen(format!("the address file: {error}")))?;
+    let crowd =
+        Crowd::of(settings.connections.min(files::room_for_connections()), settings.strangers);
     let mut house = House { daemon, crowd, router: daemon.router(), connections: JoinSet::new() };
     ready(address);
     tokio::select! {

@@ -55,7 +55,8 @@ mod linux {
     /// Children that have ended and that nobody has waited for.
     pub(super) fn ended() -> BTreeSet<i32> {
         let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        let children =
+            tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
         let pids = children.flat_map(|line| {
             line.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
         });
@@ -78,7 +79,8 @@ mod tests {
     fn a_process_whose_parent_ended_is_a_child_and_is_buried() {
         adopt();
         // A shell that starts another process and ends at once.
-        let shell = Command::new("sh").args(["-c", "sleep 0.05 & echo $!"]).stdout(Stdio::piped());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 0.05 > /dev/null & echo $!"]).stdout(Stdio::piped());
         let output = shell.output().unwrap();
         let pid: i32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
         let until = std::time::Instant::now() + std::time::Duration::from_secs(20);

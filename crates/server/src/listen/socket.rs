@@ -2,7 +2,9 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
+};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +31,9 @@ impl Socket {
         };
         let failed = |error: io::Error| words(&error.to_string());
         if path.as_os_str().len() > PATH_BYTES {
-            return Err(words(&format!("its path has more than {PATH_BYTES} bytes; choose a shorter one")));
+            return Err(words(&format!(
+                "its path has more than {PATH_BYTES} bytes; choose a shorter one"
+            )));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         closed(folder.unwrap_or(Path::new("."))).map_err(|error| words(&error))?;
@@ -116,6 +120,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_safe_is_refused_with_words() {
         let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "mine").unwrap();
         assert!(refused(&file).contains("no socket"));

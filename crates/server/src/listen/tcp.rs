@@ -20,7 +20,8 @@ const UNREAD_MS: u32 = 120_000;
 /// Listens, if what stands in the settings is safe.
 pub(super) async fn bind(listen: &Listen) -> Result<Option<TcpListener>, StartError> {
     let Some(address) = listen.tcp else { return Ok(None) };
-    let refused = |words: &str| StartError::Listen(format!("{address} cannot be listened on: {words}"));
+    let refused =
+        |words: &str| StartError::Listen(format!("{address} cannot be listened on: {words}"));
     if !address.ip().is_loopback() && listen.tls.is_none() && listen.proxies.is_empty() {
         return Err(refused(
             "it is no loopback address, and tokens would cross the network in plain text; give a certificate (--tls-cert and --tls-key), \
@@ -32,7 +33,10 @@ pub(super) async fn bind(listen: &Listen) -> Result<Option<TcpListener>, StartEr
 
 /// Whether somebody may come in at all: in plain text from elsewhere, only a named proxy.
 pub(super) fn may_come_in(listen: &Listen, local: SocketAddr, remote: IpAddr) -> bool {
-    listen.tls.is_some() || local.ip().is_loopback() || is_own(remote) || is_proxy(&listen.proxies, remote)
+    listen.tls.is_some()
+        || local.ip().is_loopback()
+        || is_own(remote)
+        || is_proxy(&listen.proxies, remote)
 }
 
 fn is_own(remote: IpAddr) -> bool {

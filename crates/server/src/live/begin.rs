@@ -35,13 +35,14 @@ pub(crate) async fn begin(
         return Err(Problem::new(Code::Unavailable, "the daemon is stopping").retry_after(5));
     }
     let Wanted { wish, key } = wanted;
+    let goes_on = wish.conversation.is_some();
     if let Some(conversation) = wish.conversation {
         known(daemon, &wish.owner, conversation).await?;
     }
     let start = daemon.host().start(wish).await?;
     let Some((key, fingerprint)) = key else {
         let id = RunId::fresh();
-        begin_as(daemon, principal, id, start).await?;
+        begin_as(daemon, principal, (id, start), goes_on).await?;
         return Ok(id);
     };
     let claim = key::claim(daemon, &start.context.owner, &key, fingerprint).await?;
@@ -49,7 +50,7 @@ pub(crate) async fn begin(
     if claim.is_begun() {
         return Ok(id);
     }
-    begin_as(daemon, principal, id, start).await?;
+    begin_as(daemon, principal, (id, start), goes_on).await?;
     claim.done().await;
     Ok(id)
 }
@@ -68,19 +69,19 @@ async fn free(daemon: &Daemon, start: &Start) -> Result<(), Problem> {
     let stores = daemon.stores();
     for status in [RunStatus::Running, RunStatus::Paused] {
         let runs = stores.runs.runs(&start.context.owner, Some(status), LOOKED_AT).await?;
-        for run in runs.iter().filter(|run| run.conversation == start.conversation) {
-            let (does, what) = match status {
-                RunStatus::Paused => ("waits for a person", "decide what it asks or stop it"),
-                // One that nobody works on is taken up soon: it is in the way too.
-                _ if is_abandoned(daemon, run).await? => ("is about to go on", "wait for it or stop it"),
-                _ => ("is being worked on", "wait for it or stop it"),
-            };
-            return Err(Problem::conflict(format!(
-                "the run {} {does} in this conversation; {what}, or begin another conversation",
-                run.id
-            ))
-            .about(serde_json::json!({"run": run.id})));
-        }
+        let same = runs.iter().find(|run| run.conversation == start.conversation);
+        let Some(run) = same else { continue };
+        let (does, what) = match status {
+            RunStatus::Paused => ("waits for a person", "decide what it asks or stop it"),
+            // One that nobody works on is taken up soon: it is in the way too.
+            _ if is_abandoned(daemon, run).await? => ("is about to go on", "wait for it or stop it"),
+            _ => ("is being worked on", "wait for it or stop it"),
+        };
+        return Err(Problem::conflict(format!(
+            "the run {} {does} in this conversation; {what}, or begin another conversation",
+            run.id
+        ))
+        .about(serde_json::json!({"run": run.id})));
     }
     Ok(())
 }
@@ -88,12 +89,14 @@ async fn free(daemon: &Daemon, start: &Start) -> Result<(), Problem> {
 async fn begin_as(
     daemon: &Daemon,
     principal: &Principal,
-    id: RunId,
-    mut start: Start,
+    (id, mut start): (RunId, Start),
+    goes_on: bool,
 ) -> Result<(), Problem> {
     let place = place(daemon, id, start.conversation, Some(&principal.client))?;
-    // With the place in hand, so that of two in this process only one looks and finds it free.
-    free(daemon, &start).await?;
+    if goes_on {
+        // With the place in hand, so that of two in this process only one looks and finds it free.
+        free(daemon, &start).await?;
+    }
     // Who asked stands in every row, so that a decision about one's own request can be told.
     start.context.device.clone_from(&principal.name);
     drive::worked_on_here(daemon, &mut start.setup).await?;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use toolcrib_app::core::store::{AcceptedBatch, Waiting};
 use toolcrib_app::core::{
-    ApprovalId, ApprovalRequest, Batch, BatchId, Clock as _, Invoker as _, RunId, RunSpec, RunStatus, StoreError, StoredRun,
-    SystemClock, WorkerState,
+    ApprovalId, ApprovalRequest, Batch, BatchId, Clock as _, Invoker as _, RunId, RunSpec,
+    RunStatus, StoreError, StoredRun, SystemClock, WorkerState,
 };
 use toolcrib_app::runner::labels_of_run;
 
@@ -74,7 +74,10 @@ async fn of_call(daemon: &Daemon, waiting: &Waiting) -> Result<Next, StoreError>
 
 /// A call that will go on alone is put on the list of what must be done, before the decision is written: whoever comes after a crash then finds
 /// it there, decided or not.
-pub(crate) async fn promise(daemon: &Daemon, waiting: &Waiting) -> Result<AcceptedBatch, StoreError> {
+pub(crate) async fn promise(
+    daemon: &Daemon,
+    waiting: &Waiting,
+) -> Result<AcceptedBatch, StoreError> {
     let epoch = daemon.toolcrib().engine().claim().await?;
     let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
     // The run is that of the response that the call came in; it is opened again when the call goes on.

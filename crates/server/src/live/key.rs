@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use toolcrib_app::core::store::{Acceptance, AcceptedBatch, IdempotencyKey, KEY_CHARS};
-use toolcrib_app::core::{Batch, BatchId, Clock as _, Context, Origin, RunId, StoreError, SystemClock};
+use toolcrib_app::core::{
+    Batch, BatchId, Clock as _, Context, Origin, RunId, StoreError, SystemClock,
+};
 
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
@@ -19,12 +21,15 @@ const PREFIX: &str = "run:";
 const LOOKS: u32 = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// Keys that are being claimed in this process: one request at a time.
+/// Held by the request that claims a key.
+type Turn = tokio::sync::Mutex<()>;
+
+/// Keys, with their owners, that are being claimed in this process: one request at a time.
 #[derive(Default)]
-pub(super) struct Keys(Mutex<HashMap<(String, String), Weak<tokio::sync::Mutex<()>>>>);
+pub(super) struct Keys(Mutex<HashMap<(String, String), Weak<Turn>>>);
 
 impl Keys {
-    fn lock(&self, owner: &str, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn lock(&self, owner: &str, key: &str) -> Arc<Turn> {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys.retain(|_, lock| lock.strong_count() > 0);
         let name = (owner.to_owned(), key.to_owned());
@@ -82,16 +87,18 @@ pub(super) async fn claim(
     let turn = daemon.live().keys.lock(owner, key).lock_owned().await;
     let epoch = daemon.toolcrib().engine().claim().await?;
     let context = Arc::new(Context { owner: owner.to_owned(), ..Context::default() });
-    let batch = Batch { run: Some(RunId::fresh()), context, ..Batch::new(Origin::Rest, Vec::new()) };
+    let batch =
+        Batch { run: Some(RunId::fresh()), context, ..Batch::new(Origin::Rest, Vec::new()) };
     let key = IdempotencyKey { key: format!("{PREFIX}{key}"), fingerprint };
     let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
     let mine = AcceptedBatch { id, key: Some(key), batch, accepted_at, epoch };
-    let accepted = daemon.stores().calls.accept(mine.clone()).await.map_err(|error| match error {
-        StoreError::Conflict(_) => Problem::conflict(
-            "this Idempotency-Key was used for another request; use a new one for each request",
-        ),
-        error => error.into(),
-    })?;
+    let accepted =
+        daemon.stores().calls.accept(mine.clone()).await.map_err(|error| match error {
+            StoreError::Conflict(_) => Problem::conflict(
+                "this Idempotency-Key was used for another request; use a new one for each request",
+            ),
+            error => error.into(),
+        })?;
     let Acceptance::Known { first, is_worked_on } = accepted else {
         return Ok(Claim { daemon: daemon.clone(), batch: mine, is_begun: false, _turn: turn });
     };

@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-
 use toolcrib_app::core::{
     ApprovalId, ApprovalRequest, Clock as _, OpenRun, RunId, RunStatus, StoreError, SystemClock,
 };
@@ -169,9 +168,13 @@ impl Looks {
         runs: &[OpenRun],
         pending_now: &HashMap<ApprovalId, ApprovalRequest>,
     ) -> Result<(), StoreError> {
-        let paused = || runs.iter().filter(|run| run.status == RunStatus::Paused);
-        self.questions.retain(|id, _| paused().any(|run| run.id == *id));
-        for run in paused() {
+        let paused: HashMap<RunId, &OpenRun> = runs
+            .iter()
+            .filter(|run| run.status == RunStatus::Paused)
+            .map(|run| (run.id, run))
+            .collect();
+        self.questions.retain(|id, _| paused.contains_key(id));
+        for run in paused.values() {
             let known = self.questions.get(&run.id).is_some_and(|(epoch, _)| *epoch == run.epoch);
             if !known {
                 let Some(stored) = daemon.stores().runs.run(run.id).await? else { continue };
@@ -251,7 +254,8 @@ async fn tell_questions(
     now: &HashMap<ApprovalId, ApprovalRequest>,
 ) -> Result<(), StoreError> {
     let Some(before) = before else { return Ok(()) };
-    let mut asked: Vec<_> = now.values().filter(|request| !before.contains_key(&request.id)).collect();
+    let mut asked: Vec<_> =
+        now.values().filter(|request| !before.contains_key(&request.id)).collect();
     asked.sort_by_key(|request| request.id);
     for request in asked {
         daemon.live().asked(request);

@@ -68,7 +68,12 @@ pub(crate) enum Given {
 }
 
 impl LiveRun {
-    pub(super) fn new(id: RunId, conversation: ConversationId, owner: String, view: RunView) -> Self {
+    pub(super) fn new(
+        id: RunId,
+        conversation: ConversationId,
+        owner: String,
+        view: RunView,
+    ) -> Self {
         let state = State {
             view: Arc::new(view),
             told: VecDeque::new(),

@@ -26,7 +26,8 @@ pub(crate) fn ping() -> String {
 /// An answer that is a stream of frames.
 pub(crate) fn response(frames: impl Stream<Item = String> + Send + 'static) -> Response {
     let begin = futures_util::stream::iter([format!("retry: {RETRY_MS}\n\n")]);
-    let frames = begin.chain(frames).map(|frame| Ok::<_, std::convert::Infallible>(Bytes::from(frame)));
+    let frames =
+        begin.chain(frames).map(|frame| Ok::<_, std::convert::Infallible>(Bytes::from(frame)));
     let mut response = Response::new(Body::from_stream(frames));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -72,7 +72,8 @@ pub(crate) fn status_of(run: &StoredRun) -> (Option<String>, Option<String>) {
         RunStatus::Paused => {
             let waits = pending(run);
             let asks = |wait: &Pending| matches!(wait.what, Waits::Answer(_));
-            let status = if waits.iter().any(asks) { "clarification_needed" } else { "approval_needed" };
+            let status =
+                if waits.iter().any(asks) { "clarification_needed" } else { "approval_needed" };
             (Some(status.to_owned()), None)
         }
         RunStatus::Ended => {
@@ -80,7 +81,9 @@ pub(crate) fn status_of(run: &StoredRun) -> (Option<String>, Option<String>) {
             match serde_json::from_value::<End>(end) {
                 Ok(end) => {
                     let message = match &end {
-                        End::Failed { message, .. } | End::Budget { message } => Some(message.clone()),
+                        End::Failed { message, .. } | End::Budget { message } => {
+                            Some(message.clone())
+                        }
                         _ => None,
                     };
                     (Some(end.as_str().to_owned()), message)
@@ -139,7 +142,8 @@ fn add(view: &mut RunView, said: ModelMessage, round: u32) {
                 shown.tool = tool.to_string();
             }
             shown.output = Some(answer.wire.clone());
-            shown.error_type = answer.wire.get("error_type").and_then(Value::as_str).map(str::to_owned);
+            shown.error_type =
+                answer.wire.get("error_type").and_then(Value::as_str).map(str::to_owned);
             let kind = answer.kind.as_ref().map_or_else(|| "denied".to_owned(), word);
             shown.state = match kind.as_str() {
                 "succeeded" if !answer.is_error => "output-available",

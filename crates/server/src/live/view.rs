@@ -161,14 +161,17 @@ impl RunView {
                 self.items.push(Item::Answer(answer));
             }
             Event::TextDelta { text } => self.writing(|answer| answer.text.push_str(text)),
-            Event::ReasoningDelta { text } => self.writing(|answer| answer.reasoning.push_str(text)),
+            Event::ReasoningDelta { text } => {
+                self.writing(|answer| answer.reasoning.push_str(text));
+            }
             Event::Retry { attempt, why, .. } => {
                 self.drop_unsent();
                 self.writing(|answer| (answer.text, answer.reasoning) = Default::default());
                 self.notice(format!("attempt {attempt}: {why}"));
             }
             Event::Fallback { from, to, why } => {
-                let next = to.as_ref().map_or("none is left".to_owned(), |to| format!("{to} is asked"));
+                let next =
+                    to.as_ref().map_or("none is left".to_owned(), |to| format!("{to} is asked"));
                 self.notice(format!("{from} failed ({why}); {next}"));
             }
             Event::Answer { text, provider, model, stop, usage, cost, .. } => {
@@ -177,7 +180,8 @@ impl RunView {
                 self.writing(|answer| {
                     answer.model = format!("{provider}/{model}");
                     answer.text.clone_from(text);
-                    (answer.done, answer.stop, answer.usage, answer.cost) = (true, stop, usage, cost);
+                    (answer.done, answer.stop, answer.usage, answer.cost) =
+                        (true, stop, usage, cost);
                 });
             }
             Event::Tool(tool) => self.tool(tool),
@@ -203,7 +207,9 @@ impl RunView {
             Event::Compaction { covers } => {
                 self.notice(format!("{covers} older messages are replaced by a summary"));
             }
-            Event::Trimmed { dropped } => self.notice(format!("{dropped} older messages are left out")),
+            Event::Trimmed { dropped } => {
+                self.notice(format!("{dropped} older messages are left out"));
+            }
             Event::Skill { name, .. } => {
                 self.skills.retain(|known| known != name);
                 self.skills.push(name.clone());
@@ -319,7 +325,8 @@ impl RunView {
             Some(known) => Some(known) == id.as_ref(),
             None => (call.round, call.index) == (event.round, event.index),
         };
-        let is_known = self.items.iter().any(|item| matches!(item, Item::Call(call) if is_it(call)));
+        let is_known =
+            self.items.iter().any(|item| matches!(item, Item::Call(call) if is_it(call)));
         if !is_known {
             let (round, index) = (event.round, event.index);
             self.items.push(Item::Call(Box::new(Call { round, index, ..Call::default() })));

@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use toolcrib_app::agent::machine::Said;
-use toolcrib_app::core::{
-    ApprovalId, ConversationId, ErrorType, OutcomeKind, RunId, UserQuestion,
-};
+use toolcrib_app::core::{ApprovalId, ConversationId, ErrorType, OutcomeKind, RunId, UserQuestion};
 use toolcrib_app::providers::{Stop, Usage};
 
 use super::*;
@@ -21,7 +19,11 @@ fn tool(round: u8, index: u8, id: Option<u8>, state: ToolState) -> Event {
 }
 
 fn question(text: &str) -> UserQuestion {
-    UserQuestion { question: text.into(), context: String::new(), options: vec!["a".into(), "b".into()] }
+    UserQuestion {
+        question: text.into(),
+        context: String::new(),
+        options: vec!["a".into(), "b".into()],
+    }
 }
 
 fn answer(text: String) -> Event {
@@ -198,7 +200,11 @@ fn who_only_looks_sees_states_and_no_words() {
         tool(0, 0, Some(1), ToolState::InputAvailable { args }),
         tool(0, 0, Some(1), ToolState::OutputAvailable { output, elapsed_ms: 5 }),
         Event::Notice { text: "hidden".into() },
-        Event::Question { call: call(2), approval: ApprovalId::fresh(), question: question("hidden") },
+        Event::Question {
+            call: call(2),
+            approval: ApprovalId::fresh(),
+            question: question("hidden"),
+        },
     ]);
     let wire = serde_json::to_string(&shown.without_payloads()).unwrap();
     assert!(!wire.contains("hidden") && wire.contains("read_file"), "{wire}");

@@ -3,10 +3,10 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_app::core::{
-    Acceptance, AcceptedBatch, BatchId, BoxFuture, CallId, CallRecord, CallRow, CallStore, Intent, Recovered,
-    Settlement, StoreError, StoredCall, WorkerState,
+    Acceptance, AcceptedBatch, BatchId, BoxFuture, CallId, CallRecord, CallRow, CallStore, Intent,
+    Recovered, Settlement, StoreError, StoredCall, WorkerState,
 };
 
 use super::span::{Attribute, FinishedSpan, SpanContext, SpanKind};
@@ -103,7 +103,7 @@ impl Observe {
     }
 }
 
-/// A call in the log: what it was and how it ended, of its arguments nothing but how long they are.
+/// A call in the log: what it was and how it ended, and the shape of its arguments: their names and how long they are, no value.
 fn log(record: &CallRecord) {
     let facts = &record.facts;
     let tool = facts.tool.as_ref().map_or("none", |tool| tool.as_str());
@@ -115,15 +115,42 @@ fn log(record: &CallRecord) {
         origin = word(json!(facts.origin)),
         outcome = record.end.outcome.as_str(),
         error = record.end.error_type.map(|error| error.as_str()),
-        args_bytes = facts.args.as_ref().map(String::len),
+        args = facts.args.as_deref().map(shape),
         attempts = record.end.attempts,
         ms = Duration::from_nanos(record.end.run_nanos).as_millis() as u64,
         "call",
     );
 }
 
+/// Arguments that are listed.
+const SHOWN: usize = 16;
+
+/// The shape of arguments, such as `path:text(12) limit:number`. What is no plain name was made up by a model, and may say anything.
+fn shape(args: &str) -> String {
+    let Ok(Value::Object(args)) = serde_json::from_str(args) else { return "none".to_owned() };
+    let is_plain = |name: &str| {
+        name.len() <= 40 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let one = |(name, value): (&String, &Value)| {
+        let name = if is_plain(name) { name } else { "?" };
+        match value {
+            Value::Null => format!("{name}:null"),
+            Value::Bool(_) => format!("{name}:bool"),
+            Value::Number(_) => format!("{name}:number"),
+            Value::String(text) => format!("{name}:text({})", text.chars().count()),
+            Value::Array(items) => format!("{name}:list({})", items.len()),
+            Value::Object(members) => format!("{name}:object({})", members.len()),
+        }
+    };
+    let mut shape: Vec<String> = args.iter().take(SHOWN).map(one).collect();
+    if args.len() > SHOWN {
+        shape.push(format!("and {} more", args.len() - SHOWN));
+    }
+    shape.join(" ")
+}
+
 /// The wire word of an enum's value.
-fn word(value: serde_json::Value) -> String {
+fn word(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
@@ -142,7 +169,8 @@ fn span(record: &CallRecord, context: SpanContext, parent: Option<SpanContext>) 
         (names::OUTCOME, record.end.outcome.as_str().into()),
         (names::ORIGIN, word(json!(facts.origin)).into()),
     ];
-    let texts = [(names::AGENT, &facts.context.agent), (names::CONVERSATION, &facts.context.conversation)];
+    let texts =
+        [(names::AGENT, &facts.context.agent), (names::CONVERSATION, &facts.context.conversation)];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         attributes.push((name, text.as_str().into()));
     }
@@ -161,5 +189,22 @@ fn span(record: &CallRecord, context: SpanContext, parent: Option<SpanContext>) 
         end,
         attributes,
         error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_has_no_value_in_it() {
+        let check = |args: Value, expected: &str| assert_eq!(shape(&args.to_string()), expected);
+        let args = json!({"path": "a/b\nc", "n": 5, "on": true, "list": [1, 2], "of": {"a": 1}, "no": null});
+        check(args, "path:text(5) n:number on:bool list:list(2) of:object(1) no:null");
+        check(json!({"it says\n: secret": "x"}), "?:text(1)");
+        check(json!({}), "");
+        check(json!([1]), "none");
+        let many = (0..20).map(|at| (format!("a{at}"), json!(at))).collect();
+        assert!(shape(&Value::Object(many).to_string()).ends_with("a15:number and 4 more"));
     }
 }

@@ -68,9 +68,8 @@ impl Seen {
     fn new(observe: &Observe, request: &Request, id: &str) -> Self {
         let route = request.extensions().get::<MatchedPath>().map_or(NO_ROUTE, MatchedPath::as_str);
         let spans = observe.spans();
-        let parent = spans.and_then(|_| {
-            traceparent::parse(request.headers().get("traceparent")?.to_str().ok()?)
-        });
+        let parent = spans
+            .and_then(|_| traceparent::parse(request.headers().get("traceparent")?.to_str().ok()?));
         let context = spans.map(|spans| {
             parent.map_or_else(|| SpanContext::root(spans.ratio()), SpanContext::child)
         });

@@ -192,7 +192,11 @@ impl Meters {
     /// What is registered shares its figures with this; the rest is of now.
     fn registry(&self, now: Now, version: &str) -> Registry {
         let mut all = Registry::with_prefix("toolcrib");
-        all.register("build", "Version of the daemon", Info::new(vec![("version".to_owned(), version.to_owned())]));
+        all.register(
+            "build",
+            "Version of the daemon",
+            Info::new(vec![("version".to_owned(), version.to_owned())]),
+        );
         all.register("calls", "Calls that ended, by tool, outcome and error", self.calls.clone());
         let seconds = "Time that tools ran, waiting not counted";
         all.register_with_unit("call", seconds, Unit::Seconds, self.call_seconds.clone());
@@ -202,19 +206,36 @@ impl Meters {
         all.register("model_tokens", "Tokens that models reported, by kind", self.tokens.clone());
         all.register("http_requests", "Requests that were answered", self.requests.clone());
         let seconds = "Time to the head of an answer";
-        all.register_with_unit("http_request", seconds, Unit::Seconds, self.request_seconds.clone());
-        all.register("http_requests_active", "Requests that wait for an answer", self.requests_active.clone());
+        all.register_with_unit(
+            "http_request",
+            seconds,
+            Unit::Seconds,
+            self.request_seconds.clone(),
+        );
+        all.register(
+            "http_requests_active",
+            "Requests that wait for an answer",
+            self.requests_active.clone(),
+        );
         for (name, help, value) in [
             ("calls_running", "Calls whose tool is at work", now.running),
             ("calls_open", "Calls that were received and have not ended", now.open),
             ("calls_queued", "Calls that wait for their turn", now.queued),
             ("approvals_pending", "Questions that nobody has decided about", now.pending),
-            ("tools_enabled", "1 = tools are on, 0 = the kill switch is pulled", u64::from(now.tools_on)),
+            (
+                "tools_enabled",
+                "1 = tools are on, 0 = the kill switch is pulled",
+                u64::from(now.tools_on),
+            ),
             ("uptime_seconds", "Seconds since the start", now.up.as_secs()),
         ] {
             all.register(name, help, gauge(value));
         }
-        all.register("observer_events_lost", "Events that observers were too slow for", counter(now.lost));
+        all.register(
+            "observer_events_lost",
+            "Events that observers were too slow for",
+            counter(now.lost),
+        );
         all
     }
 }

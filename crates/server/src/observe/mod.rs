@@ -72,7 +72,8 @@ impl Observe {
     /// The same stores, whose calls are counted and traced: give these to the builder of the Toolcrib.
     #[must_use]
     pub fn of_calls(&self, stores: Stores) -> Stores {
-        let calls = Arc::new(calls::Counted { inner: Arc::clone(&stores.calls), observe: self.clone() });
+        let calls =
+            Arc::new(calls::Counted { inner: Arc::clone(&stores.calls), observe: self.clone() });
         Stores { calls, ..stores }
     }
 

@@ -5,9 +5,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use opentelemetry::trace::{SpanContext as OtelContext, SpanId, SpanKind as OtelKind, Status, TraceFlags, TraceId, TraceState};
+use opentelemetry::trace::{
+    SpanContext as OtelContext, SpanId, SpanKind as OtelKind, Status, TraceFlags, TraceId,
+    TraceState,
+};
 use opentelemetry::{InstrumentationScope, KeyValue, Value};
-use opentelemetry_http::{Bytes, HttpClient as CollectorClient, HttpError, Request as Sent, Response as Received};
+use opentelemetry_http::{
+    Bytes, HttpClient as CollectorClient, HttpError, Request as Sent, Response as Received,
+};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{
@@ -91,30 +96,45 @@ impl OtlpSettings {
         let of_all = said("OTEL_EXPORTER_OTLP_ENDPOINT");
         let of_all = of_all.map(|base| format!("{}/v1/traces", base.trim_end_matches('/')));
         let Some(endpoint) = own.or(of_all) else { return Ok(None) };
-        let protocol = said("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| said("OTEL_EXPORTER_OTLP_PROTOCOL"));
+        let protocol = said("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+            .or_else(|| said("OTEL_EXPORTER_OTLP_PROTOCOL"));
         if protocol.is_some_and(|protocol| protocol != "http/protobuf") {
-            return Err(wrong("OTEL_EXPORTER_OTLP_PROTOCOL", "only `http/protobuf` is spoken here"));
+            return Err(wrong(
+                "OTEL_EXPORTER_OTLP_PROTOCOL",
+                "only `http/protobuf` is spoken here",
+            ));
         }
-        let headers = said("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| said("OTEL_EXPORTER_OTLP_HEADERS"));
+        let headers = said("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+            .or_else(|| said("OTEL_EXPORTER_OTLP_HEADERS"));
         let headers = pairs(headers.as_deref().unwrap_or_default());
         let resource = pairs(said("OTEL_RESOURCE_ATTRIBUTES").as_deref().unwrap_or_default());
-        let named = resource.iter().find(|(name, _)| name == "service.name").map(|(_, name)| name.clone());
+        let named =
+            resource.iter().find(|(name, _)| name == "service.name").map(|(_, name)| name.clone());
         let service = said("OTEL_SERVICE_NAME").or(named).unwrap_or_else(|| "toolcrib".to_owned());
-        let sampler = said("OTEL_TRACES_SAMPLER").unwrap_or_else(|| "parentbased_always_on".to_owned());
+        let sampler =
+            said("OTEL_TRACES_SAMPLER").unwrap_or_else(|| "parentbased_always_on".to_owned());
         let ratio = match sampler.trim_start_matches("parentbased_") {
             "always_on" => 1.0,
             "always_off" => 0.0,
             "traceidratio" => {
                 let said = said("OTEL_TRACES_SAMPLER_ARG").unwrap_or_else(|| "1".to_owned());
                 let ratio = said.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
-                ratio.ok_or_else(|| wrong("OTEL_TRACES_SAMPLER_ARG", "it is a number from 0 to 1"))?
+                ratio
+                    .ok_or_else(|| wrong("OTEL_TRACES_SAMPLER_ARG", "it is a number from 0 to 1"))?
             }
-            _ => return Err(wrong("OTEL_TRACES_SAMPLER", "known are always_on, always_off, traceidratio, and the same with parentbased_")),
+            _ => {
+                return Err(wrong(
+                    "OTEL_TRACES_SAMPLER",
+                    "known are always_on, always_off, traceidratio, and the same with parentbased_",
+                ));
+            }
         };
         let delay = match said("OTEL_BSP_SCHEDULE_DELAY") {
             None => Duration::from_secs(5),
             Some(text) => {
-                let ms = text.parse().map_err(|_| wrong("OTEL_BSP_SCHEDULE_DELAY", "it is a number of milliseconds"));
+                let ms = text.parse().map_err(|_| {
+                    wrong("OTEL_BSP_SCHEDULE_DELAY", "it is a number of milliseconds")
+                });
                 Duration::from_millis(ms?)
             }
         };
@@ -136,7 +156,10 @@ fn unescaped(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         let escaped = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
+        match escaped
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .filter(|_| *first == b'%')
+        {
             Some(byte) => {
                 bytes.push(byte);
                 rest = after.get(2..).unwrap_or_default();
@@ -163,9 +186,12 @@ impl Otlp {
     /// # Errors
     /// [`OtlpError::Exporter`] when the address or a header cannot be used. Whether anybody listens is not known yet.
     pub fn start(settings: &OtlpSettings, runtime: Handle) -> Result<Self, OtlpError> {
-        let failed = |what: String| OtlpError::Exporter { endpoint: settings.endpoint.clone(), what };
-        let target = target(&settings.endpoint).ok_or_else(|| failed("it is no http or https URL".to_owned()))?;
-        let policy = AddressPolicy::allowing([target]).map_err(|error| failed(error.to_string()))?;
+        let failed =
+            |what: String| OtlpError::Exporter { endpoint: settings.endpoint.clone(), what };
+        let target = target(&settings.endpoint)
+            .ok_or_else(|| failed("it is no http or https URL".to_owned()))?;
+        let policy =
+            AddressPolicy::allowing([target]).map_err(|error| failed(error.to_string()))?;
         let client = Client { http: HttpClient::new(policy).with_keep_alive(), runtime };
         let exporter = SpanExporter::builder()
             .with_http()
@@ -211,7 +237,8 @@ fn target(endpoint: &str) -> Option<String> {
 }
 
 fn resource(settings: &OtlpSettings) -> Resource {
-    let said = settings.resource.iter().map(|(name, value)| KeyValue::new(name.clone(), value.clone()));
+    let said =
+        settings.resource.iter().map(|(name, value)| KeyValue::new(name.clone(), value.clone()));
     Resource::builder_empty()
         .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
         .with_attributes(said)
@@ -342,7 +369,10 @@ mod tests {
         ]);
         let settings = settings.unwrap().unwrap();
         assert_eq!(settings.endpoint, "https://c/t");
-        assert_eq!(settings.headers, [("api-key".into(), "a b".into()), ("x".into(), "y=z".into())]);
+        assert_eq!(
+            settings.headers,
+            [("api-key".into(), "a b".into()), ("x".into(), "y=z".into())]
+        );
         assert_eq!((settings.service.as_str(), settings.ratio), ("crib", 0.25));
         assert!(!format!("{settings:?}").contains("a b"));
         for (name, value) in [
@@ -352,7 +382,10 @@ mod tests {
         ] {
             assert!(of(&[base, (name, value)]).unwrap_err().to_string().contains(name), "{name}");
         }
-        assert!(of(&[base, ("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")]).is_err());
+        assert!(
+            of(&[base, ("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")])
+                .is_err()
+        );
     }
 
     #[test]

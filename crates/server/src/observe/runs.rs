@@ -66,7 +66,8 @@ impl Watched {
                 // The one before was given up: another model is asked.
                 self.request_over(open, None, Some("failed"));
                 let begun = SystemTime::now();
-                open.request = Some(Request { provider: provider.clone(), model: model.clone(), begun });
+                open.request =
+                    Some(Request { provider: provider.clone(), model: model.clone(), begun });
             }
             Event::Answer { usage, .. } => {
                 if let Some(open) = &mut *open {
@@ -163,7 +164,9 @@ impl Drop for Watched {
 }
 
 fn tokens(usage: Option<&Usage>) -> impl Iterator<Item = (&'static str, Attribute)> {
-    let input = usage.and_then(|usage| usage.input).map(|tokens| (names::INPUT_TOKENS, tokens.into()));
-    let output = usage.and_then(|usage| usage.output).map(|tokens| (names::OUTPUT_TOKENS, tokens.into()));
+    let input =
+        usage.and_then(|usage| usage.input).map(|tokens| (names::INPUT_TOKENS, tokens.into()));
+    let output =
+        usage.and_then(|usage| usage.output).map(|tokens| (names::OUTPUT_TOKENS, tokens.into()));
     input.into_iter().chain(output)
 }

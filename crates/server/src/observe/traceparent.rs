@@ -6,7 +6,8 @@ use super::span::SpanContext;
 /// The caller's place in its trace; `None` = the header is not there, or says nothing that holds: then the request begins a trace.
 pub(super) fn parse(header: &str) -> Option<SpanContext> {
     let mut parts = header.trim().split('-');
-    let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let (version, trace, span, flags) =
+        (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let version = hex(version, 2)?;
     // Later versions may say more after the flags; version 0 may not, and 255 is none.
     if version == 0xff || (version == 0 && parts.next().is_some()) {

@@ -133,19 +133,30 @@ struct NewAgent {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/agents", Role::Viewer, "Lists the agents.");
     api.add(list.ok::<AgentList>("All of them, the General Assistant first."), list_agents);
-    let show = Operation::get("/agents/{name}", Role::Viewer, "Shows an agent with what its tools come to.");
+    let show = Operation::get(
+        "/agents/{name}",
+        Role::Viewer,
+        "Shows an agent with what its tools come to.",
+    );
     api.add(show.ok::<AgentShown>("The agent; its `ETag` is that of its file."), show_agent);
-    let add = Operation::post("/agents", Role::Operator, "Makes an agent, from a template or as a copy of another.");
+    let add = Operation::post(
+        "/agents",
+        Role::Operator,
+        "Makes an agent, from a template or as a copy of another.",
+    );
     api.add(add.body::<NewAgent>().answers::<AgentShown>(201, "It is there."), add_agent);
     let put = Operation::put("/agents/{name}", Role::Operator, "Writes the file of an agent.")
         .about("It is read as a run would read it first, and put in its place only when nothing is wrong with it. An agent that is there needs `If-Match`.")
         .header("if-match", "The `ETag` of what is changed.");
     api.add(
-        put.body::<AgentText>().ok::<AgentShown>("It is written.").answers::<AgentShown>(201, "It is new."),
+        put.body::<AgentText>()
+            .ok::<AgentShown>("It is written.")
+            .answers::<AgentShown>(201, "It is new."),
         put_agent,
     );
-    let remove = Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
-        .header("if-match", "The `ETag` of what is removed.");
+    let remove =
+        Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
+            .header("if-match", "The `ETag` of what is removed.");
     api.add(remove.empty(204, "It is gone."), remove_agent);
 }
 
@@ -206,7 +217,10 @@ fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Pr
         .excluded
         .iter()
         .filter(|excluded| resolved.iter().any(|tool| tool == excluded.name.as_str()))
-        .map(|excluded| ExcludedTool { tool: excluded.name.to_string(), reason: excluded.reason.to_string() })
+        .map(|excluded| ExcludedTool {
+            tool: excluded.name.to_string(),
+            reason: excluded.reason.to_string(),
+        })
         .collect();
     let tag = text.as_deref().map(files::tag);
     let shown = AgentShown {
@@ -224,7 +238,10 @@ fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Pr
     Ok(response)
 }
 
-async fn show_agent(State(daemon): State<Daemon>, Path(name): Path<String>) -> Result<Response, Problem> {
+async fn show_agent(
+    State(daemon): State<Daemon>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
     shown(&daemon, &name, StatusCode::OK)
 }
 

@@ -18,7 +18,7 @@ use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 
-pub(super) use decide::{Decided, Decide};
+pub(super) use decide::{Decide, Decided};
 
 /// The list, as its cursors name it.
 const LIST: &str = "approvals";
@@ -75,12 +75,13 @@ pub(super) struct Approval {
     requested_at: i64,
     /// Milliseconds since 1970; `null` = it waits as long as it takes.
     expires_at: Option<i64>,
-    /// What was decided, by whom and when.
+    /// What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`) and when (`decided_at`).
     decision: Option<Value>,
 }
 
 /// A question with what helps to decide.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ApprovalShown")]
 struct Shown {
     /// The question.
     #[serde(flatten)]
@@ -129,9 +130,17 @@ enum Which {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/approvals", Role::Viewer, "Lists what waits for a person, or was decided.");
+    let list = Operation::get(
+        "/approvals",
+        Role::Viewer,
+        "Lists what waits for a person, or was decided.",
+    );
     api.add(list.query::<Listed>().ok::<Page<Approval>>("Questions."), list_approvals);
-    let show = Operation::get("/approvals/{approval}", Role::Viewer, "Shows a question with what helps to decide.");
+    let show = Operation::get(
+        "/approvals/{approval}",
+        Role::Viewer,
+        "Shows a question with what helps to decide.",
+    );
     api.add(show.ok::<Shown>("The question."), show_approval);
     let decide = Operation::post("/approvals/{approval}", Role::Approver, "Decides a question, once.")
         .about("The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.");
@@ -143,7 +152,11 @@ pub(super) fn nonce(request: &ApprovalRequest) -> String {
     canonical::sha256(&serde_json::to_value(request).unwrap_or_default())
 }
 
-fn shown(principal: &Principal, request: &ApprovalRequest, decided: Option<&DecisionRecord>) -> Approval {
+fn shown(
+    principal: &Principal,
+    request: &ApprovalRequest,
+    decided: Option<&DecisionRecord>,
+) -> Approval {
     let sees = principal.sees_payloads();
     let state = match decided {
         Some(record) if record.is_expiry() => "expired",
@@ -183,9 +196,12 @@ fn shown(principal: &Principal, request: &ApprovalRequest, decided: Option<&Deci
 
 /// What was decided; its words and arguments are not for those who only look.
 pub(super) fn decision(principal: &Principal, record: &DecisionRecord) -> Value {
-    let mut value = json!(record);
-    if let Some(members) = value.as_object_mut().filter(|_| !principal.sees_payloads()) {
-        members.retain(|name, _| ["decision", "scope", "taint", "decided_by", "decided_at"].contains(&name.as_str()));
+    const OPEN: [&str; 3] = ["decision", "scope", "taint"];
+    let mut value = json!(record.decision);
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|name, _| principal.sees_payloads() || OPEN.contains(&name.as_str()));
+        members.insert("decided_by".to_owned(), json!(record.decided_by));
+        members.insert("decided_at".to_owned(), json!(record.decided_at));
     }
     value
 }
@@ -221,7 +237,8 @@ async fn pending(
     let found: Vec<&ApprovalRequest> = mine.take(rows + 1).collect();
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|last| cursor(&list, &last.id));
-    let items = found.into_iter().take(rows).map(|request| shown(principal, request, None)).collect();
+    let items =
+        found.into_iter().take(rows).map(|request| shown(principal, request, None)).collect();
     Ok(Page { items, next })
 }
 

@@ -49,22 +49,40 @@ struct MessageRow {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/conversations", Role::Viewer, "Lists conversations, those with the newest messages first.");
+    let list = Operation::get(
+        "/conversations",
+        Role::Viewer,
+        "Lists conversations, those with the newest messages first.",
+    );
     api.add(list.query::<PageQuery>().ok::<Page<ConversationRow>>("Your conversations."), list_all);
-    let show = Operation::get("/conversations/{conversation}", Role::Viewer, "Shows a conversation.");
-    api.add(show.ok::<ConversationRow>("Its head; its messages are a list of their own."), show_one);
+    let show =
+        Operation::get("/conversations/{conversation}", Role::Viewer, "Shows a conversation.");
+    api.add(
+        show.ok::<ConversationRow>("Its head; its messages are a list of their own."),
+        show_one,
+    );
     let messages = Operation::get(
         "/conversations/{conversation}/messages",
         Role::Caller,
         "Lists the messages of a conversation, the oldest first.",
     );
-    let messages = messages.about("All that was said stays, whatever was left out of requests to models. Secrets are masked.");
+    let messages = messages.about(
+        "All that was said stays, whatever was left out of requests to models. Secrets are masked.",
+    );
     api.add(messages.query::<PageQuery>().ok::<Page<MessageRow>>("Messages."), list_messages);
 }
 
 fn row(conversation: Conversation) -> ConversationRow {
-    let Conversation { id, owner: _, title, agent, workspace, created_at, updated_at } = conversation;
-    ConversationRow { conversation: id.to_string(), title, agent, workspace, created_at, updated_at }
+    let Conversation { id, owner: _, title, agent, workspace, created_at, updated_at } =
+        conversation;
+    ConversationRow {
+        conversation: id.to_string(),
+        title,
+        agent,
+        workspace,
+        created_at,
+        updated_at,
+    }
 }
 
 async fn list_all(

@@ -11,9 +11,13 @@ use crate::problem::{Code, Problem};
 use crate::role::Role;
 
 pub(super) fn routes(api: &mut Api) {
-    let metrics = Operation::get("/metrics", Role::Viewer, "Gives figures for Prometheus.").at_root();
+    let metrics =
+        Operation::get("/metrics", Role::Viewer, "Gives figures for Prometheus.").at_root();
     let metrics = metrics.tag("health").about("A token with the role viewer is enough for a scraper: it sees no arguments and no results.");
-    api.add(metrics.gives(MEDIA_TYPE, "All of them, in the text form of OpenMetrics."), metrics_text);
+    api.add(
+        metrics.gives(MEDIA_TYPE, "All of them, in the text form of OpenMetrics."),
+        metrics_text,
+    );
 }
 
 async fn metrics_text(State(daemon): State<Daemon>) -> Result<Response, Problem> {

@@ -105,7 +105,10 @@ pub(super) fn routes(api: &mut Api) {
     api.add(events, stream_run);
     let stop = Operation::post("/runs/{run}/stop", Role::Caller, "Stops a run for good.")
         .about("Its request is dropped, its tools are stopped, its questions are withdrawn; what was said stays.");
-    api.add(stop.ok::<RunView>("It has ended.").answers::<RunView>(202, "It is being stopped."), stop_run);
+    api.add(
+        stop.ok::<RunView>("It has ended.").answers::<RunView>(202, "It is being stopped."),
+        stop_run,
+    );
     let steer = Operation::post("/runs/{run}/steer", Role::Caller, "Says something to a run at work.")
         .about("The words are said to the model before its next request. A run that waits for a person hears them when it goes on.");
     api.add(steer.body::<Steer>().answers::<RunView>(202, "It will be said."), steer_run);
@@ -120,7 +123,11 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 /// A run of this principal. Somebody else's is not there.
-pub(crate) async fn of(daemon: &Daemon, principal: &Principal, id: &str) -> Result<StoredRun, Problem> {
+pub(crate) async fn of(
+    daemon: &Daemon,
+    principal: &Principal,
+    id: &str,
+) -> Result<StoredRun, Problem> {
     let id = run_id(id)?;
     let found = daemon.stores().runs.run(id).await?;
     let mine = found.filter(|run| run.context.owner == principal.owner);
@@ -135,12 +142,15 @@ async fn begin_run(
 ) -> Result<Response, Problem> {
     let (wait, stream) = (new.wait, new.stream || wants_events(&headers));
     if wait && stream {
-        return Err(Problem::invalid("wait and stream exclude each other; a stream ends with the run"));
+        return Err(Problem::invalid(
+            "wait and stream exclude each other; a stream ends with the run",
+        ));
     }
     let key = match headers.get(KEY) {
         None => None,
         Some(key) => {
-            let key = key.to_str().map_err(|_| Problem::invalid("the Idempotency-Key is no text"))?;
+            let key =
+                key.to_str().map_err(|_| Problem::invalid("the Idempotency-Key is no text"))?;
             Some((key.to_owned(), new.fingerprint(&principal)))
         }
     };
@@ -285,13 +295,15 @@ async fn steer_run(
         && let Some(live) = daemon.live().get(id)
     {
         live.control().say(message);
-        return Ok((StatusCode::ACCEPTED, Json(view(&daemon, &principal, id).await?)).into_response());
+        return Ok(
+            (StatusCode::ACCEPTED, Json(view(&daemon, &principal, id).await?)).into_response()
+        );
     }
     match run.status {
         RunStatus::Ended => Err(ended(&run)),
-        RunStatus::Running if !live::is_abandoned(&daemon, &run).await? => {
-            Err(Problem::conflict(format!("another process works on the run {id}; it can only be spoken to there")))
-        }
+        RunStatus::Running if !live::is_abandoned(&daemon, &run).await? => Err(Problem::conflict(
+            format!("another process works on the run {id}; it can only be spoken to there"),
+        )),
         RunStatus::Running | RunStatus::Paused => {
             let how = How { message: Some(message), ..How::default() };
             live::take_up(&daemon, run, how).await?;
@@ -316,9 +328,11 @@ async fn resume_run(
             let asked: Vec<_> =
                 stored::pending(&run).iter().filter_map(|wait| wait.approval()).collect();
             let pending = daemon.stores().approvals.pending().await?;
-            let open: Vec<_> = asked.iter().filter(|id| pending.iter().any(|p| p.id == **id)).collect();
+            let open: Vec<_> =
+                asked.iter().filter(|id| pending.iter().any(|p| p.id == **id)).collect();
             if !asked.is_empty() && open.len() == asked.len() {
-                let words = format!("the run {id} waits for a person; decide about what it asks first");
+                let words =
+                    format!("the run {id} waits for a person; decide about what it asks first");
                 return Err(Problem::conflict(words).about(serde_json::json!({"approvals": open})));
             }
             drop(live::take_up(&daemon, run, How::default()).await?);

@@ -68,7 +68,8 @@ impl From<VaultError> for Problem {
 }
 
 fn vault(daemon: &Daemon) -> Result<Vault, Problem> {
-    let words = "this daemon has no place for secrets; set `TOOLCRIB_HOME` to a folder and restart it";
+    let words =
+        "this daemon has no place for secrets; set `TOOLCRIB_HOME` to a folder and restart it";
     daemon.toolcrib().vault().ok_or_else(|| Problem::conflict(words))
 }
 
@@ -139,7 +140,9 @@ pub(super) async fn keep(
     if value == KEPT {
         let is_there = beside(move || vault.list()).await?.iter().any(|listed| listed.name == name);
         if !is_there {
-            return Err(Problem::not_found(format!("there is no secret {name} to be kept as it is")));
+            return Err(Problem::not_found(format!(
+                "there is no secret {name} to be kept as it is"
+            )));
         }
         return Ok(SecretKept { name: name.to_string(), replaced: true, unchanged: true });
     }
@@ -180,7 +183,9 @@ pub(super) async fn remove(
 /// Tools and providers get what the vault has for them now.
 async fn in_force(daemon: &Daemon, name: &SecretName) -> Result<(), Problem> {
     daemon.host().reload().await.map(drop).map_err(|error| {
-        let words = format!("the change of {name} is kept, and the configuration cannot be used yet: {error}");
+        let words = format!(
+            "the change of {name} is kept, and the configuration cannot be used yet: {error}"
+        );
         Problem::invalid(words)
     })
 }

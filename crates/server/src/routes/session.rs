@@ -39,7 +39,8 @@ struct Session {
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/session", Role::Viewer, "Says who asks and what it may do.");
     api.add(show.ok::<Session>("By token, by session, or on the socket."), self::show);
-    let begin = Operation::post("/session", Role::Viewer, "Exchanges a token for the cookie of the page.");
+    let begin =
+        Operation::post("/session", Role::Viewer, "Exchanges a token for the cookie of the page.");
     let begin = begin.about(
         "The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something \
          needs the header `X-Toolcrib-Session` with the word of this answer as well. The session ends with its token, with its time, or with the daemon.",

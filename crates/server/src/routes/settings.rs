@@ -38,13 +38,30 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/settings", Role::Operator, "Lists the keys of the configuration.");
     let list = list.about("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
     api.add(list.ok::<Page<SettingRow>>("All of them."), list_settings);
-    let set = Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
+    let set =
+        Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
     let set = set.about("The file stays as it was when the configuration would not hold with it.");
-    api.add(set.body::<SettingBody>().ok::<SettingChanged>("It is in force, or says what it waits for."), set_setting);
-    let unset = Operation::delete("/settings/{key}", Role::Owner, "Takes a key out of the person's own file.");
-    api.add(unset.ok::<SettingChanged>("The value of another layer, or the default, is in force."), unset_setting);
-    let reload = Operation::post("/settings/reload", Role::Operator, "Reads all files of the configuration again.");
-    let reload = reload.about("Rules, hooks, agents and tools of folders too. A broken file changes nothing.");
+    api.add(
+        set.body::<SettingBody>()
+            .ok::<SettingChanged>("It is in force, or says what it waits for."),
+        set_setting,
+    );
+    let unset = Operation::delete(
+        "/settings/{key}",
+        Role::Owner,
+        "Takes a key out of the person's own file.",
+    );
+    api.add(
+        unset.ok::<SettingChanged>("The value of another layer, or the default, is in force."),
+        unset_setting,
+    );
+    let reload = Operation::post(
+        "/settings/reload",
+        Role::Operator,
+        "Reads all files of the configuration again.",
+    );
+    let reload = reload
+        .about("Rules, hooks, agents and tools of folders too. A broken file changes nothing.");
     api.add(reload.ok::<Reloaded>("What is in force now was read just now."), reload_settings);
 }
 
@@ -60,7 +77,8 @@ fn text(value: &Value) -> Result<String, Problem> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Null | Value::Object(_) => {
-            let words = "a value is a text, a number, true or false, or a list; a table is set key by key";
+            let words =
+                "a value is a text, a number, true or false, or a list; a table is set key by key";
             Err(Problem::invalid(words))
         }
         other => Ok(other.to_string()),
@@ -75,7 +93,10 @@ async fn set_setting(
 ) -> Result<Json<SettingChanged>, Problem> {
     let value = text(&body.value)?;
     if value == KEPT {
-        return Ok(Json(SettingChanged { setting: find(&daemon, &key)?, reloaded: Reloaded::default() }));
+        return Ok(Json(SettingChanged {
+            setting: find(&daemon, &key)?,
+            reloaded: Reloaded::default(),
+        }));
     }
     change(&daemon, &principal, &key, Some(&value)).await
 }
@@ -103,7 +124,10 @@ pub(super) async fn change(
     let act = if value.is_some() { "setting.set" } else { "setting.unset" };
     daemon.record(principal, act, key).await?;
     let reloaded = daemon.host().reload().await.map_err(|error| {
-        Problem::new(Code::Invalid, format!("{key} is written, and the configuration cannot be used yet: {error}"))
+        Problem::new(
+            Code::Invalid,
+            format!("{key} is written, and the configuration cannot be used yet: {error}"),
+        )
     })?;
     Ok(Json(SettingChanged { setting: find(daemon, key)?, reloaded }))
 }

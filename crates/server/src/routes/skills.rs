@@ -76,15 +76,24 @@ struct KitRow {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/skills", Role::Viewer, "Lists the skills.");
     api.add(list.ok::<Page<SkillRow>>("All that can be loaded."), list_skills);
-    let show = Operation::get("/skills/{name}", Role::Viewer, "Shows a skill with its instructions.");
+    let show =
+        Operation::get("/skills/{name}", Role::Viewer, "Shows a skill with its instructions.");
     api.add(show.ok::<SkillShown>("The skill as its file is now."), show_skill);
-    let check = Operation::post("/skills/{name}/validate", Role::Viewer, "Checks a skill more strictly than loading does.");
+    let check = Operation::post(
+        "/skills/{name}/validate",
+        Role::Viewer,
+        "Checks a skill more strictly than loading does.",
+    );
     api.add(check.ok::<Checked>("What is wrong with it."), check_skill);
     let kits = Operation::get("/kits", Role::Viewer, "Lists the kits.");
     api.add(kits.ok::<Page<KitRow>>("All that can be used."), list_kits);
     let kit = Operation::get("/kits/{name}", Role::Viewer, "Shows a kit.");
     api.add(kit.ok::<KitRow>("The kit."), show_kit);
-    let library = Operation::get("/library/problems", Role::Viewer, "Says what is wrong with files of agents, skills, kits and guides.");
+    let library = Operation::get(
+        "/library/problems",
+        Role::Viewer,
+        "Says what is wrong with files of agents, skills, kits and guides.",
+    );
     api.add(library.tag("skills").ok::<Checked>("What is wrong."), list_problems);
 }
 
@@ -111,7 +120,9 @@ async fn show_skill(
 ) -> Result<Json<SkillShown>, Problem> {
     let library = daemon.runner().library();
     let skill = library.skill(&name).map_err(|error| unknown(&error))?;
-    let body = skill.body().map_err(|why| Problem::conflict(format!("the skill cannot be read: {why}")))?;
+    let body = skill
+        .body()
+        .map_err(|why| Problem::conflict(format!("the skill cannot be read: {why}")))?;
     Ok(Json(SkillShown {
         skill: skill_row(&body.skill),
         license: body.skill.license.clone(),
@@ -159,7 +170,8 @@ async fn show_kit(
 ) -> Result<Json<KitRow>, Problem> {
     let library = daemon.runner().library();
     let kit = library.kits.iter().find(|kit| kit.name == name);
-    kit.map(|kit| Json(kit_row(kit))).ok_or_else(|| Problem::not_found(format!("there is no kit {name}")))
+    kit.map(|kit| Json(kit_row(kit)))
+        .ok_or_else(|| Problem::not_found(format!("there is no kit {name}")))
 }
 
 async fn list_problems(State(daemon): State<Daemon>) -> Json<Checked> {

@@ -64,7 +64,7 @@ struct NewToken {
     name: String,
     /// What it may do; none of them beyond the roles of whoever makes it.
     roles: Vec<Role>,
-    /// Names of tools that it may call, or globs with `*`; absent = all in view.
+    /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs with `*`; absent = all in view.
     #[serde(default)]
     tools: Option<Vec<String>>,
     /// Whose rows it sees and writes, if not those of whoever makes it.
@@ -88,7 +88,8 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/tokens", Role::Owner, "Lists the tokens.").query::<PageQuery>();
     api.add(list.ok::<Page<TokenRow>>("Oldest first, those that hold no more too."), list_tokens);
     let make = Operation::post("/tokens", Role::Owner, "Makes a token.").body::<NewToken>();
-    let make = make.about("A token has at most the roles, the tools and the time of the one that makes it.");
+    let make = make
+        .about("A token has at most the roles, the tools and the time of the one that makes it.");
     api.add(make.answers::<MadeToken>(201, "The token, shown this once."), make_token);
     let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
     api.add(show.ok::<TokenRow>("What is kept of it."), show_token);
@@ -238,19 +239,18 @@ fn roles_of(maker: &Principal, roles: &[Role]) -> Result<Vec<String>, Problem> {
     Ok(wanted.list().into_iter().map(|role| role.as_str().to_owned()).collect())
 }
 
-fn tools_of(
-    maker: &Principal,
-    tools: Option<Vec<String>>,
-) -> Result<Option<Vec<String>>, Problem> {
+fn tools_of(maker: &Principal, tools: Option<Vec<String>>) -> Result<Option<Vec<String>>, Problem> {
     let is_name = |name: &String| {
-        (1..=64).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.*".contains(&b))
+        (1..=80).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.*:".contains(&b))
     };
     let Some(tools) = tools else {
         return if maker.tools.is_none() { Ok(None) } else { Err(beyond("all tools")) };
     };
     if tools.len() > TOOLS || !tools.iter().all(is_name) {
-        let words = format!("tools are at most {TOOLS} names of tools, or globs with *");
+        let words = format!(
+            "tools are at most {TOOLS} names as agents have them, such as read_file, group:files or github__*"
+        );
         return Err(Problem::invalid(words));
     }
     let has = |name: &String| maker.tools.as_ref().is_none_or(|own| own.contains(name));
@@ -263,7 +263,9 @@ fn end(seconds: Option<u64>, now: i64) -> Result<Option<i64>, Problem> {
         Some(seconds @ 1..=LONGEST_SECONDS) => {
             Ok(Some(now.saturating_add_unsigned(seconds.saturating_mul(1_000))))
         }
-        Some(_) => Err(Problem::invalid(format!("expires_in_seconds is from 1 to {LONGEST_SECONDS}"))),
+        Some(_) => {
+            Err(Problem::invalid(format!("expires_in_seconds is from 1 to {LONGEST_SECONDS}")))
+        }
     }
 }
 

@@ -55,8 +55,12 @@ async fn a_decision_lets_the_run_go_on() {
     let tool = risky();
     let daemon = TestDaemon::with(plan(&tool, ONE)).await;
     let client = daemon.client();
-    let answer = client.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(202);
-    assert_eq!((&answer["state"], &answer["status"]), (&json!("paused"), &json!("approval_needed")));
+    let answer =
+        client.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(202);
+    assert_eq!(
+        (&answer["state"], &answer["status"]),
+        (&json!("paused"), &json!("approval_needed"))
+    );
     assert_eq!(tool.runs(), 0);
     let question = only(&client).await;
     assert_eq!((&question["run"], &question["state"]), (&answer["run"], &json!("pending")));
@@ -105,7 +109,8 @@ async fn a_decision_must_fit_what_was_seen() {
     check(json!({"decision": "approve", "note": "x", "nonce": nonce}), 422, "invalid").await;
     check(json!({"decision": "approve", "nonce": nonce, "odd": 1}), 400, "bad_request").await;
     for none in ["x".to_owned(), format!("appr_{:032x}", 1)] {
-        let answer = client.post(&format!("/api/v1/approvals/{none}"), &decide(&question, "deny")).await;
+        let answer =
+            client.post(&format!("/api/v1/approvals/{none}"), &decide(&question, "deny")).await;
         assert_eq!(answer.problem(), "not_found");
     }
     assert_eq!(only(&client).await["state"], "pending");
@@ -145,7 +150,8 @@ async fn of_two_that_decide_at_once_one_has_decided() {
     let tool = risky();
     let calls: Vec<String> =
         (0..25).map(|call| format!("{{tool: risky, args: {{n: {call}}}}}")).collect();
-    let script = format!("turns:\n  - say: I ask.\n    calls: [{}]\n  - say: Done.\n", calls.join(", "));
+    let script =
+        format!("turns:\n  - say: I ask.\n    calls: [{}]\n  - say: Done.\n", calls.join(", "));
     let daemon = TestDaemon::with(plan(&tool, &script)).await;
     let client = daemon.client();
     let mut approved = 0;
@@ -260,5 +266,155 @@ async fn what_is_decided_while_the_run_works_counts() {
     gate.open(1);
     assert_eq!(stands(&client, &run, "ended").await["text"], "Both done.");
     assert_eq!(tool.runs(), 1);
+    daemon.stop().await;
+}
+
+/// A call that was sent alone goes on by itself once it is decided.
+#[tokio::test]
+async fn a_decision_lets_a_single_call_go_on() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    let call = json!({"tool": "risky", "arguments": {"what": "gate"}});
+    let mut places = Vec::new();
+    for decision in ["approve", "deny"] {
+        let waiting = client.post("/api/v1/calls", &call).await.expect(202);
+        let question = only(&client).await;
+        assert_eq!((&question["run"], &question["call"]), (&Value::Null, &waiting["call"]));
+        let decided = client.post(&path(&question), &decide(&question, decision)).await.expect(200);
+        assert_eq!(decided["goes_on"], "call");
+        places.push(format!("/api/v1/calls/{}?wait_ms=10000", waiting["call"].as_str().unwrap()));
+    }
+    // It goes on beside whoever decided.
+    let became = async |place: &str| loop {
+        let answer = client.get(place).await.json();
+        if !["waiting", "running"].contains(&answer["status"].as_str().unwrap()) {
+            return answer["status"].clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    assert_eq!(became(&places[0]).await, "succeeded");
+    assert_eq!(became(&places[1]).await, "denied");
+    assert_eq!(tool.seen(), [json!({"what": "gate"})]);
+    daemon.stop().await;
+}
+
+/// Four eyes are wanted of calls as of runs.
+#[tokio::test]
+async fn a_call_of_ones_own_is_decided_by_somebody_else() {
+    let tool = risky();
+    let mut plan = plan(&tool, ONE);
+    plan.daemon = Box::new(|settings| settings.four_eyes = true);
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let call = json!({"tool": "risky", "arguments": {}});
+    client.post("/api/v1/calls", &call).await.expect(202);
+    let question = only(&client).await;
+    let own = client.post(&path(&question), &decide(&question, "approve")).await;
+    assert_eq!(own.problem(), "forbidden");
+    let token = json!({"name": "second", "roles": ["approver"]});
+    let token = client.post("/api/v1/tokens", &token).await.expect(201);
+    let other = daemon.anybody().with_token(token["token"].as_str().unwrap());
+    other.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    daemon.stop().await;
+}
+
+/// A4: the tool is another one than it was when the question was asked: what was approved does not run.
+#[tokio::test]
+async fn an_approval_is_void_when_the_tool_has_changed() {
+    let daemon = TestDaemon::with(plan(&risky(), ONE)).await;
+    let run = begun(&daemon.client(), &json!({"text": "go"})).await;
+    stands(&daemon.client(), &run, "paused").await;
+    let folder = daemon.stop().await;
+    let other = ScriptedTool::new("risky").spec(|spec| {
+        spec.risk = Risk::High;
+        spec.effect = Effect::SideEffect;
+        spec.description = "Does something else now.".into();
+    });
+    let other = std::sync::Arc::new(other);
+    let daemon = TestDaemon::in_folder(folder, plan(&other, ONE)).await;
+    let client = daemon.client();
+    let question = only(&client).await;
+    client.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    let view = stands(&client, &run, "ended").await;
+    assert_eq!(view["text"], "It is done.");
+    let call =
+        view["items"].as_array().unwrap().iter().find(|item| item["item"] == "call").unwrap();
+    assert_eq!(call["outcome"], "denied", "{call}");
+    assert_eq!(other.runs(), 0);
+    daemon.stop().await;
+}
+
+/// A decision that was written down by somebody else, such as a command in a terminal, is found and acted on.
+#[tokio::test]
+async fn what_is_decided_elsewhere_goes_on_here() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    stands(&client, &run, "paused").await;
+    let mut events = Events::open(&client, "/api/v1/events", None).await;
+    let question = only(&client).await;
+    let id = question["approval"].as_str().unwrap().parse().unwrap();
+    let record = toolcrib_app::core::DecisionRecord {
+        decision: toolcrib_app::core::Decision::approve(),
+        decided_by: "ann".to_owned(),
+        decided_at: 1,
+    };
+    let written = daemon.toolcrib.stores().approvals.decide(id, record).await.unwrap();
+    assert_eq!(written, Ok(()));
+    assert_eq!(stands(&client, &run, "ended").await["text"], "It is done.");
+    let told = events.until("decision").await;
+    assert_eq!((&told.data["approval"], &told.data["by"]), (&question["approval"], &json!("ann")));
+    assert_eq!(tool.runs(), 1);
+    daemon.stop().await;
+}
+
+/// Whoever only looks sees that somebody is asked, and not about what.
+#[tokio::test]
+async fn arguments_are_not_for_those_who_only_look() {
+    let daemon = TestDaemon::with(plan(&risky(), ONE)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go, secretly"})).await;
+    stands(&client, &run, "paused").await;
+    let token = json!({"name": "looker", "roles": ["viewer"]});
+    let token = client.post("/api/v1/tokens", &token).await.expect(201);
+    let looker = daemon.anybody().with_token(token["token"].as_str().unwrap());
+    let question = only(&looker).await;
+    assert_eq!((&question["tool"], &question["args"]), (&json!("risky"), &Value::Null));
+    for place in [path(&question), format!("/api/v1/runs/{run}")] {
+        let text = looker.get(&place).await.expect(200).to_string();
+        assert!(!text.contains("door") && !text.contains("I ask."), "{text}");
+    }
+    let events = format!("/api/v1/runs/{run}/events");
+    for (answer, code) in [
+        (looker.get(&events).await, "forbidden"),
+        (looker.post(&path(&question), &decide(&question, "deny")).await, "forbidden"),
+        (looker.post("/api/v1/runs", &json!({"text": "a"})).await, "forbidden"),
+    ] {
+        assert_eq!(answer.problem(), code);
+    }
+    daemon.stop().await;
+}
+
+/// What is said to a run that waits is said when it goes on.
+#[tokio::test]
+async fn a_run_that_waits_is_spoken_to() {
+    let script = "turns:
+  - say: I ask.
+    calls: [{tool: risky, args: {}}]
+  - expect: {last_user_contains: milk}
+    say: Milk too.
+";
+    let daemon = TestDaemon::with(plan(&risky(), script)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    stands(&client, &run, "paused").await;
+    let steer = format!("/api/v1/runs/{run}/steer");
+    client.post(&steer, &json!({"text": "and milk"})).await.expect(202);
+    stands(&client, &run, "paused").await;
+    let question = only(&client).await;
+    client.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    assert_eq!(stands(&client, &run, "ended").await["text"], "Milk too.");
     daemon.stop().await;
 }

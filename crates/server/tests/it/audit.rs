@@ -77,7 +77,8 @@ async fn an_export_is_verified_elsewhere() {
     let folder = daemon.folder().join("state/audit");
     let key = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
     let evidence = Evidence { keys: TrustedKeys::parse(&key).unwrap(), ..Evidence::default() };
-    let check = |text: &str| verify_export(text.as_bytes(), &evidence).map(|reports| reports[0].is_sound());
+    let check =
+        |text: &str| verify_export(text.as_bytes(), &evidence).map(|reports| reports[0].is_sound());
     // Three calls, and that it was exported.
     assert_eq!(export.text.matches("\"type\":\"record\"").count(), 4);
     assert!(check(&export.text).unwrap());

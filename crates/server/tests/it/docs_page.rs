@@ -18,7 +18,10 @@ async fn the_page_shows_every_operation_and_loads_nothing() {
         assert!(!page.text.contains(foreign), "{foreign}");
     }
     let policy = page.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.contains("default-src 'none'") && policy.contains("style-src 'sha256-"), "{policy}");
+    assert!(
+        policy.contains("default-src 'none'") && policy.contains("style-src 'sha256-"),
+        "{policy}"
+    );
     let tag = page.headers["etag"].to_str().unwrap();
     assert_eq!(daemon.anybody().with("if-none-match", tag).get("/docs").await.status, 304);
     daemon.stop().await;

@@ -62,13 +62,26 @@ async fn every_way_to_name_the_host_is_looked_at() {
         (format!("CONNECT {address} HTTP/1.1\r\nHost: {address}"), 405),
         (format!("TRACE /healthz HTTP/1.1\r\nHost: {address}"), 405),
         (format!("OPTIONS * HTTP/1.1\r\nHost: {address}"), 401),
-        (format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nX-Forwarded-Host: evil.example"), 200),
-        (format!("GET /healthz HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: {address}"), 421),
-        (format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nX-HTTP-Method-Override: DELETE"), 400),
+        (
+            format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nX-Forwarded-Host: evil.example"),
+            200,
+        ),
+        (
+            format!("GET /healthz HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: {address}"),
+            421,
+        ),
+        (
+            format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nX-HTTP-Method-Override: DELETE"),
+            400,
+        ),
     ] {
         let came = exchange(address, format!("{lines}\r\nConnection: close\r\n\r\n")).await;
-        let statuses: Vec<u16> =
-            came.text.lines().take(1).filter_map(|line| line.split(' ').nth(1)?.parse().ok()).collect();
+        let statuses: Vec<u16> = came
+            .text
+            .lines()
+            .take(1)
+            .filter_map(|line| line.split(' ').nth(1)?.parse().ok())
+            .collect();
         assert_eq!(statuses, [expected], "{lines} {}", came.text);
     }
     daemon.stop().await;
@@ -82,7 +95,8 @@ async fn every_answer_is_closed_to_other_pages() {
     let authorization = format!("Authorization: Bearer {}\r\n", daemon.token());
     let mut answers = vec![
         exchange(address, request(address, "GET /healthz", "Host: again\r\n")).await,
-        exchange(address, request(address, "GET /healthz", "Origin: http://evil.example\r\n")).await,
+        exchange(address, request(address, "GET /healthz", "Origin: http://evil.example\r\n"))
+            .await,
         exchange(
             address,
             request(
@@ -94,7 +108,14 @@ async fn every_answer_is_closed_to_other_pages() {
         .await,
         exchange(address, request(address, "POST /api/v1/calls", "Content-Length: 1\r\n")).await,
     ];
-    for line in ["GET /healthz", "GET /openapi.json", "GET /docs", "GET /api/v1/tools", "GET /x", "PATCH /healthz"] {
+    for line in [
+        "GET /healthz",
+        "GET /openapi.json",
+        "GET /docs",
+        "GET /api/v1/tools",
+        "GET /x",
+        "PATCH /healthz",
+    ] {
         for headers in ["", &authorization] {
             answers.push(exchange(address, request(address, line, headers)).await);
         }
@@ -136,8 +157,11 @@ async fn which_paths_there_are_is_told_to_whoever_has_a_token() {
 async fn a_body_is_json_whoever_sends_it() {
     let daemon = TestDaemon::start().await;
     let (address, token) = (daemon.address, daemon.token());
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""] {
-        let kind = if kind.is_empty() { String::new() } else { format!("Content-Type: {kind}\r\n") };
+    for kind in
+        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
+    {
+        let kind =
+            if kind.is_empty() { String::new() } else { format!("Content-Type: {kind}\r\n") };
         let headers = format!("Authorization: Bearer {token}\r\n{kind}Content-Length: 2\r\n");
         let came = exchange(address, request(address, "POST /api/v1/calls", &headers) + "{}").await;
         assert_eq!(came.problem(), "unsupported_media_type", "{kind}");
@@ -147,10 +171,8 @@ async fn a_body_is_json_whoever_sends_it() {
 
 #[tokio::test]
 async fn a_client_is_told_how_much_it_may_still_ask() {
-    let plan = Plan {
-        daemon: Box::new(|settings| settings.requests_per_minute = 4),
-        ..Plan::default()
-    };
+    let plan =
+        Plan { daemon: Box::new(|settings| settings.requests_per_minute = 4), ..Plan::default() };
     let daemon = TestDaemon::with(plan).await;
     let (owner, anybody) = (daemon.client(), daemon.anybody());
     let number = |answer: &crate::support::Answer, name: &str| -> u64 {
@@ -178,13 +200,15 @@ async fn a_client_is_told_how_much_it_may_still_ask() {
 /// Guessing gets slower and slower; whoever has the token does not notice.
 #[tokio::test]
 async fn failed_tries_are_slowed_and_a_token_that_holds_is_not() {
-    let plan = Plan { daemon: Box::new(|settings| settings.failures_per_minute = 3), ..Plan::default() };
+    let plan =
+        Plan { daemon: Box::new(|settings| settings.failures_per_minute = 3), ..Plan::default() };
     let daemon = TestDaemon::with(plan).await;
     let wrong = daemon.anybody().with_token("tcb_wrong");
     let mut seen = Vec::new();
     for _ in 0..6 {
         let answer = wrong.get("/api/v1/tools").await;
-        let retry = answer.headers.get("retry-after").map(|value| value.to_str().unwrap().to_owned());
+        let retry =
+            answer.headers.get("retry-after").map(|value| value.to_str().unwrap().to_owned());
         seen.push((answer.status.as_u16(), retry));
         assert_eq!(daemon.client().get("/api/v1/tools").await.status, 200);
     }
@@ -209,7 +233,10 @@ async fn tokens_in_other_places_count_for_nothing() {
         ("GET /api/v1/tools".to_owned(), format!("X-Api-Key: {token}\r\n")),
         ("GET /api/v1/tools".to_owned(), format!("Authorization: Basic {token}\r\n")),
         ("GET /api/v1/tools".to_owned(), format!("Authorization: {token}\r\n")),
-        ("GET /api/v1/tools".to_owned(), format!("Authorization: Bearer {}\r\n", token.to_uppercase())),
+        (
+            "GET /api/v1/tools".to_owned(),
+            format!("Authorization: Bearer {}\r\n", token.to_uppercase()),
+        ),
     ] {
         let came = exchange(address, request(address, &line, &headers)).await;
         assert_eq!(came.problem(), "unauthorized", "{line} {headers}");

@@ -17,20 +17,31 @@ async fn every_call_is_counted_once() {
         let call = json!({"tool": "get_current_time", "arguments": {}});
         client.post("/api/v1/calls", &call).await.expect(200);
     }
-    client.post("/api/v1/calls", &json!({"tool": "read_file", "arguments": {"path": "none"}})).await;
+    client
+        .post("/api/v1/calls", &json!({"tool": "read_file", "arguments": {"path": "none"}}))
+        .await;
     client.post("/api/v1/calls", &json!({"tool": "x\"y\n{", "arguments": {}})).await;
     let figures = client.get("/metrics").await;
     let kind = figures.headers["content-type"].to_str().unwrap();
     assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
     for (line, expected) in [
-        ("toolcrib_calls_total{tool=\"get_current_time\",outcome=\"succeeded\",error=\"none\"}", 3.0),
+        (
+            "toolcrib_calls_total{tool=\"get_current_time\",outcome=\"succeeded\",error=\"none\"}",
+            3.0,
+        ),
         ("toolcrib_call_seconds_count{tool=\"get_current_time\"}", 3.0),
-        ("toolcrib_calls_total{tool=\"read_file\",outcome=\"failed\",error=\"file_not_found\"}", 1.0),
+        (
+            "toolcrib_calls_total{tool=\"read_file\",outcome=\"failed\",error=\"file_not_found\"}",
+            1.0,
+        ),
         ("toolcrib_calls_total{tool=\"none\",outcome=\"failed\",error=\"tool_not_found\"}", 1.0),
         ("toolcrib_calls_open", 0.0),
         ("toolcrib_tools_enabled", 1.0),
         ("toolcrib_approvals_pending", 0.0),
-        ("toolcrib_http_requests_total{method=\"POST\",route=\"/api/v1/calls\",status=\"200\"}", 3.0),
+        (
+            "toolcrib_http_requests_total{method=\"POST\",route=\"/api/v1/calls\",status=\"200\"}",
+            3.0,
+        ),
     ] {
         assert_eq!(value(&figures.text, line), Some(expected), "{line} in {}", figures.text);
     }
@@ -45,7 +56,13 @@ async fn strangers_make_no_figures() {
     let client = daemon.client();
     for number in 0..20 {
         client.get(&format!("/api/v1/none/{number}")).await;
-        client.send(hyper::Method::from_bytes(format!("M{number}").as_bytes()).unwrap(), "/healthz", None).await;
+        client
+            .send(
+                hyper::Method::from_bytes(format!("M{number}").as_bytes()).unwrap(),
+                "/healthz",
+                None,
+            )
+            .await;
         let call = json!({"tool": format!("none_{number}"), "arguments": {}});
         client.post("/api/v1/calls", &call).await;
     }
@@ -62,7 +79,7 @@ async fn runs_and_tokens_are_counted() {
     let script = "turns:\n  - say: Hello.\n    usage: {input: 7, output: 3}\n";
     let daemon = TestDaemon::with(Plan { script: script.to_owned(), ..Plan::default() }).await;
     let client = daemon.client();
-    client.post("/api/v1/runs", &json!({"text": "Hi.", "wait": true})).await.expect(201);
+    client.post("/api/v1/runs", &json!({"text": "Hi.", "wait": true})).await.expect(200);
     let text = client.get("/metrics").await.text;
     assert_eq!(value(&text, "toolcrib_runs_active"), Some(0.0), "{text}");
     let runs = text.lines().filter(|line| line.starts_with("toolcrib_runs_total{"));

@@ -142,8 +142,8 @@ async fn changes_are_listed_and_taken_back() {
 
 #[tokio::test]
 async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
-    let text: String = (0..5_000).map(|line| format!("<script>{line}</script>\n")).collect();
-    let long = Arc::new(ScriptedTool::new("long").returns(ToolOutput::typed(text.clone(), "text/html")));
+    let text: String = (0..5_000).map(|line| format!("line <b>{line}</b>\n")).collect();
+    let long = Arc::new(ScriptedTool::new("long").returns(ToolOutput::text(text.clone())));
     let daemon = TestDaemon::with(with_tools(&[&long])).await;
     let client = daemon.client();
     let done = client.post("/api/v1/calls", &json!({"tool": "long"})).await.expect(200);

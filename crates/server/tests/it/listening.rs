@@ -64,8 +64,10 @@ async fn tls_is_spoken_and_nothing_else() {
     assert!(connector().connect(name(), stream).await.is_ok());
     std::fs::copy(pem("leaf.pem"), &chain).unwrap();
     daemon.daemon.reload_certificates().unwrap();
-    let session = connector().connect(name(), TcpStream::connect(address).await.unwrap()).await.unwrap();
-    let begun = request(address, "POST /api/v1/session", &format!("Authorization: Bearer {token}\r\n"));
+    let session =
+        connector().connect(name(), TcpStream::connect(address).await.unwrap()).await.unwrap();
+    let begun =
+        request(address, "POST /api/v1/session", &format!("Authorization: Bearer {token}\r\n"));
     let came = over(session, begun).await;
     assert!(came.text.to_lowercase().contains("; secure"), "{}", came.text);
     daemon.stop().await;
@@ -87,7 +89,10 @@ async fn a_proxy_that_was_named_is_believed() {
         );
         exchange(daemon.address, sent).await
     };
-    let own = format!("Authorization: Bearer {}\r\nOrigin: https://tools.example.com\r\n", daemon.token());
+    let own = format!(
+        "Authorization: Bearer {}\r\nOrigin: https://tools.example.com\r\n",
+        daemon.token()
+    );
     assert_eq!(ask("198.51.100.1", &own).await.statuses(), [200]);
     assert_eq!(ask("198.51.100.1", "Origin: http://tools.example.com\r\n").await.statuses(), [421]);
     let wrong = "Authorization: Bearer tcb_x\r\n";
@@ -104,9 +109,13 @@ async fn the_address_file_says_where_a_daemon_is_as_long_as_it_is_there() {
     let socket = daemon.socket();
     let folder = socket.parent().unwrap().to_owned();
     let found = Address::read(&folder).unwrap().unwrap();
-    assert_eq!((found.pid, found.tcp, found.tls), (std::process::id(), Some(daemon.address), false));
+    assert_eq!(
+        (found.pid, found.tcp, found.tls),
+        (std::process::id(), Some(daemon.address), false)
+    );
     assert_eq!(found.unix, Some(socket.clone()));
-    let came = exchange_on(&socket, "GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n").await;
+    let came =
+        exchange_on(&socket, "GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n").await;
     assert!(came.text.contains("owner@socket"), "{}", came.text);
     daemon.stop().await;
     assert_eq!(Address::read(&folder).unwrap(), None);

@@ -79,15 +79,20 @@ fn text(span: &Span, name: &str) -> String {
 
 fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
-    spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name} is not in {names:?}"))
+    spans
+        .iter()
+        .find(|span| span.name == name)
+        .unwrap_or_else(|| panic!("{name} is not in {names:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_and_runs_are_spans_of_the_callers_trace() {
     let (address, mut collected) = collector().await;
-    let otlp = Arc::new(Otlp::start(&settings(address), tokio::runtime::Handle::current()).unwrap());
+    let otlp =
+        Arc::new(Otlp::start(&settings(address), tokio::runtime::Handle::current()).unwrap());
     let observe = Observe::with_spans(Arc::clone(&otlp) as _);
-    let script = "turns:\n  - calls: [{tool: get_current_time, args: {}}]\n  - say: Done.\n".to_owned();
+    let script =
+        "turns:\n  - calls: [{tool: get_current_time, args: {}}]\n  - say: Done.\n".to_owned();
     let daemon = TestDaemon::with(Plan { observe, script, ..Plan::default() }).await;
     let client = daemon.client().with("traceparent", &format!("00-{TRACE}-{PARENT}-01"));
     let call = json!({"tool": "get_current_time", "arguments": {}});
@@ -111,10 +116,17 @@ async fn calls_and_runs_are_spans_of_the_callers_trace() {
     }
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let request = named(&spans, "POST /api/v1/calls");
-    assert_eq!((hex(&request.trace_id), hex(&request.parent_span_id)), (TRACE.to_owned(), PARENT.to_owned()));
+    assert_eq!(
+        (hex(&request.trace_id), hex(&request.parent_span_id)),
+        (TRACE.to_owned(), PARENT.to_owned())
+    );
     let call = named(&spans, "execute_tool get_current_time");
     assert_eq!(hex(&call.trace_id), TRACE);
-    assert!(spans.iter().any(|span| span.name == "POST /api/v1/calls" && span.span_id == call.parent_span_id));
+    assert!(
+        spans
+            .iter()
+            .any(|span| span.name == "POST /api/v1/calls" && span.span_id == call.parent_span_id)
+    );
     assert_eq!(text(call, "gen_ai.operation.name"), "execute_tool");
     assert_eq!(text(call, "gen_ai.tool.name"), "get_current_time");
     assert!(text(call, "gen_ai.tool.call.id").starts_with("call_"));
@@ -140,14 +152,20 @@ async fn calls_and_runs_are_spans_of_the_callers_trace() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_does_not_answer_delays_no_call() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let settings = OtlpSettings { delay: Duration::from_millis(1), ..settings(listener.local_addr().unwrap()) };
+    let settings = OtlpSettings {
+        delay: Duration::from_millis(1),
+        ..settings(listener.local_addr().unwrap())
+    };
     let otlp = Arc::new(Otlp::start(&settings, tokio::runtime::Handle::current()).unwrap());
     let observe = Observe::with_spans(Arc::clone(&otlp) as _);
     let daemon = TestDaemon::with(Plan { observe, ..Plan::default() }).await;
     let client = daemon.client();
     let calls = async {
         for _ in 0..300 {
-            client.post("/api/v1/calls", &json!({"tool": "get_current_time", "arguments": {}})).await.expect(200);
+            client
+                .post("/api/v1/calls", &json!({"tool": "get_current_time", "arguments": {}}))
+                .await
+                .expect(200);
         }
     };
     // Far less than the collector is waited for, and far more than the calls need.

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::Preset;
-use toolcrib_app::core::Effect;
+use toolcrib_app::core::store::AcceptedBatch;
+use toolcrib_app::core::{BatchId, Decision, DecisionRecord, Effect};
+use toolcrib_app::{Preset, Stores};
 
 use crate::runs::{Gate, ONE_CALL, begun, stands};
-use crate::support::{Plan, TestDaemon};
+use crate::support::TestDaemon;
 
 /// R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends each of them, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,7 +40,11 @@ async fn a_stop_under_load_loses_no_run() {
     for run in &runs {
         let view = stands(&client, run, "ended").await;
         assert_eq!((&view["status"], &view["text"]), (&json!("completed"), &json!("Done.")));
-        let outputs = view["items"].as_array().unwrap().iter().filter(|item| item["state"] == "output-available");
+        let outputs = view["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|item| item["state"] == "output-available");
         assert_eq!(outputs.count(), 2);
     }
     assert_eq!(gate.tool.runs(), 2 * RUNS, "each call ran once");
@@ -59,7 +64,8 @@ async fn a_call_that_outlasts_the_drain_is_not_run_again() {
     let folder = daemon.stop().await;
     let daemon = TestDaemon::in_folder(folder, gate.plan(ONE_CALL)).await;
     let view = stands(&daemon.client(), &run, "ended").await;
-    let call = view["items"].as_array().unwrap().iter().find(|item| item["item"] == "call").unwrap();
+    let call =
+        view["items"].as_array().unwrap().iter().find(|item| item["item"] == "call").unwrap();
     assert_eq!(call["outcome"], "unknown", "{call}");
     assert_eq!(gate.tool.runs(), 1);
     assert_eq!(view["text"], "Done.");
@@ -92,24 +98,13 @@ async fn a_question_is_decided_after_a_restart() {
     daemon.stop().await;
 }
 
-fn second(gate: &Gate, script: &str) -> Plan {
-    let mut plan = gate.plan(script);
-    plan.daemon = Box::new(|settings| {
-        settings.listen.unix = None;
-        settings.folder.push("second");
-        settings.look = Duration::from_millis(50);
-    });
-    plan
-}
-
 /// Two daemons on one database: each sees the other's runs, and only one works on each of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_daemons_do_not_work_on_the_same_run() {
     let gate = Gate::new("gate", Effect::SideEffect);
     let one = TestDaemon::with(gate.plan(ONE_CALL)).await;
-    let two = TestDaemon::in_folder(one.shared_folder(), second(&gate, ONE_CALL)).await;
-    let token = std::fs::read_to_string(one.folder().join("state/daemon/second/token")).unwrap();
-    let there = two.anybody().with_token(token.trim());
+    let two = TestDaemon::in_folder(one.shared(), gate.plan(ONE_CALL)).await;
+    let there = two.client();
     let run = begun(&one.client(), &json!({"text": "go"})).await;
     gate.began(1).await;
     // Several looks of the other daemon later, it is still the first one's.
@@ -140,9 +135,8 @@ async fn two_daemons_do_not_work_on_the_same_run() {
 async fn a_run_is_stopped_from_another_daemon() {
     let gate = Gate::new("gate", Effect::SideEffect);
     let one = TestDaemon::with(gate.plan(ONE_CALL)).await;
-    let two = TestDaemon::in_folder(one.shared_folder(), second(&gate, ONE_CALL)).await;
-    let token = std::fs::read_to_string(one.folder().join("state/daemon/second/token")).unwrap();
-    let there = two.anybody().with_token(token.trim());
+    let two = TestDaemon::in_folder(one.shared(), gate.plan(ONE_CALL)).await;
+    let there = two.client();
     let run = begun(&one.client(), &json!({"text": "go"})).await;
     gate.began(1).await;
     let stopped = there.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).await.expect(200);
@@ -156,4 +150,69 @@ async fn a_run_is_stopped_from_another_daemon() {
     assert_eq!(view["status"], "stopped");
     two.stop().await;
     one.stop().await;
+}
+
+/// A daemon died between a decision about a single call and the call: the next one carries it out.
+#[tokio::test]
+async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let plan = || {
+        let mut plan = gate.plan(ONE_CALL);
+        plan.toolcrib = Box::new(|settings| settings.engine.preset = Preset::AskAll);
+        plan
+    };
+    let daemon = TestDaemon::with(plan()).await;
+    let call = json!({"tool": "gate", "arguments": {}});
+    let waiting = daemon.client().post("/api/v1/calls", &call).await.expect(202);
+    let call = waiting["call"].as_str().unwrap().to_owned();
+    let folder = daemon.stop().await;
+    // What a daemon does up to the decision, and then no more.
+    {
+        let stores = Stores::open(Some(&folder.path().join("state/toolcrib.db"))).unwrap();
+        let epoch = stores.calls.claim().await.unwrap();
+        let found = stores.approvals.of_call(call.parse().unwrap()).await.unwrap();
+        let (waiting, _) = found.unwrap();
+        let (id, accepted_at) = (BatchId::fresh(), 1);
+        let batch = AcceptedBatch { id, key: None, batch: waiting.batch, accepted_at, epoch };
+        stores.calls.accept(batch).await.unwrap();
+        let (decision, decided_by) = (Decision::approve(), "ann".to_owned());
+        let record = DecisionRecord { decision, decided_by, decided_at: 1 };
+        stores.approvals.decide(waiting.request.id, record).await.unwrap().unwrap();
+        stores.calls.release(epoch).await.unwrap();
+    }
+    let daemon = TestDaemon::in_folder(folder, plan()).await;
+    gate.began(1).await;
+    gate.open(1);
+    let client = daemon.client();
+    loop {
+        let found = client.get(&format!("/api/v1/calls/{call}?wait_ms=1000")).await.json();
+        if found["status"] == "succeeded" {
+            break;
+        }
+        assert!(["waiting", "running"].contains(&found["status"].as_str().unwrap()), "{found}");
+    }
+    assert_eq!(gate.tool.runs(), 1);
+    daemon.stop().await;
+}
+
+/// Whoever waits for a run goes away: it goes on.
+#[tokio::test]
+async fn a_run_goes_on_without_whoever_asked_for_it() {
+    let gate = Gate::new("gate", Effect::SideEffect);
+    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let client = daemon.client();
+    let body = json!({"text": "go", "wait": true});
+    {
+        let asking = client.post("/api/v1/runs", &body);
+        tokio::select! {
+            answer = asking => panic!("{}", answer.text),
+            () = gate.began(1) => {}
+        }
+    }
+    gate.open(1);
+    let list = client.get("/api/v1/runs").await.expect(200);
+    let run = list["items"][0]["run"].as_str().unwrap().to_owned();
+    assert_eq!(stands(&client, &run, "ended").await["text"], "Done.");
+    assert_eq!(gate.tool.runs(), 1);
+    daemon.stop().await;
 }

@@ -46,7 +46,11 @@ async fn who_changed_rules_is_in_the_audit() {
     let found = daemon.client().get("/api/v1/audit?kind=administered").await.expect(200);
     let acts = found["items"].as_array().unwrap().iter().map(|row| {
         let record = &row["record"];
-        (record["operation"].as_str().unwrap(), record["about"].as_str().unwrap(), record["by"].as_str().unwrap())
+        (
+            record["operation"].as_str().unwrap(),
+            record["about"].as_str().unwrap(),
+            record["by"].as_str().unwrap(),
+        )
     });
     let acts: Vec<_> = acts.collect();
     assert_eq!(acts, [("rule.remove", "ask Write", "owner"), ("rule.add", "ask Write", "owner")]);
@@ -62,11 +66,18 @@ async fn a_change_of_what_was_not_read_is_refused() {
     assert_eq!(client.delete(&format!("{OWN}/1")).await.problem(), "needs_match");
     let stale = client.clone().with("if-match", &tag(&first));
     assert_eq!(stale.delete(&format!("{OWN}/1")).await.problem(), "stale");
-    assert_eq!(stale.post(OWN, &json!([{"effect": "ask", "rule": "Grep"}])).await.problem(), "stale");
+    assert_eq!(
+        stale.post(OWN, &json!([{"effect": "ask", "rule": "Grep"}])).await.problem(),
+        "stale"
+    );
     let read = client.get(OWN).await;
     let fresh = client.clone().with("if-match", &tag(&read));
     for number in ["0", "3", "9999999999999999999999", "x", "-1"] {
-        assert_eq!(fresh.delete(&format!("{OWN}/{number}")).await.problem(), "not_found", "{number}");
+        assert_eq!(
+            fresh.delete(&format!("{OWN}/{number}")).await.problem(),
+            "not_found",
+            "{number}"
+        );
     }
     assert_eq!(client.get(OWN).await.expect(200)["items"].as_array().unwrap().len(), 2);
     let unchanged = client.clone().with("if-none-match", &tag(&read)).get(OWN).await;
@@ -106,9 +117,11 @@ async fn what_becomes_of_a_call_is_said_without_one() {
     let said = explain(json!({"command": "cd x && git push origin"})).await.expect(200);
     assert_eq!((&said["verdict"], &said["by"]), (&json!("deny"), &json!("rule")), "{said}");
     assert_eq!(said["segments"].as_array().unwrap().len(), 2, "{said}");
-    let said = explain(json!({"tool": "read_file", "args": {"path": "secret.txt"}})).await.expect(200);
+    let said =
+        explain(json!({"tool": "read_file", "args": {"path": "secret.txt"}})).await.expect(200);
     assert_eq!(said["verdict"], "deny", "{said}");
-    let said = explain(json!({"tool": "read_file", "args": {"path": "other.txt"}})).await.expect(200);
+    let said =
+        explain(json!({"tool": "read_file", "args": {"path": "other.txt"}})).await.expect(200);
     assert_eq!(said["verdict"], "allow", "{said}");
     let said = explain(json!({"tool": "no_such_tool"})).await.expect(200);
     assert!(said["refused"].is_object(), "{said}");
@@ -130,10 +143,16 @@ async fn rules_are_looked_at_before_they_are_written() {
         {"effect": "allow", "rule": "Bash(*)"},
     ]});
     let found = daemon.client().post("/api/v1/rules/lint", &body).await.expect(200);
-    let found: Vec<_> = found["items"].as_array().unwrap().iter().map(|row| {
-        (row["severity"].as_str().unwrap(), row["origin"].as_str().unwrap())
-    }).collect();
-    assert!(found.contains(&("warning", "rules:1")) && found.contains(&("error", "rules:3")), "{found:?}");
+    let found: Vec<_> = found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["severity"].as_str().unwrap(), row["origin"].as_str().unwrap()))
+        .collect();
+    assert!(
+        found.contains(&("warning", "rules:1")) && found.contains(&("error", "rules:3")),
+        "{found:?}"
+    );
     assert!(!found.iter().any(|(_, origin)| *origin == "rules:2"), "{found:?}");
     let of_force = daemon.client().post("/api/v1/rules/lint", &json!({})).await.expect(200);
     assert_eq!(of_force["items"], json!([]));

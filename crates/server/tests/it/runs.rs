@@ -92,8 +92,12 @@ async fn one_request_runs_a_whole_loop_and_returns_the_answer() {
     assert_eq!((&run["state"], &run["status"]), (&json!("ended"), &json!("completed")));
     assert_eq!(run["text"], "You wanted milk.");
     assert_eq!(run["usage"]["input"], 30);
-    let items: Vec<&str> =
-        run["items"].as_array().unwrap().iter().map(|item| item["item"].as_str().unwrap()).collect();
+    let items: Vec<&str> = run["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["item"].as_str().unwrap())
+        .collect();
     assert_eq!(items, ["message", "answer", "call", "answer"]);
     let call = &run["items"][2];
     assert_eq!(call["state"], "output-available");
@@ -136,7 +140,8 @@ async fn a_conversation_goes_on_and_is_read_page_by_page() {
     assert_eq!(wrong.problem(), "bad_cursor");
     let list = client.get("/api/v1/conversations?limit=1").await.expect(200);
     let next = list["next"].as_str().unwrap();
-    let last = client.get(&format!("/api/v1/conversations?limit=1&cursor={next}")).await.expect(200);
+    let last =
+        client.get(&format!("/api/v1/conversations?limit=1&cursor={next}")).await.expect(200);
     assert_eq!(last["items"][0]["conversation"], json!(talk));
     daemon.stop().await;
 }
@@ -219,20 +224,20 @@ async fn what_is_said_meanwhile_is_heard_at_the_next_boundary() {
 
 #[tokio::test]
 async fn two_runs_do_not_work_in_one_conversation() {
+    let script = format!("{ONE_CALL}  - say: More.\n");
     let gate = Gate::new("gate", Effect::Pure);
-    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let daemon = TestDaemon::with(gate.plan(&script)).await;
     let client = daemon.client();
     let run = begun(&client, &json!({"text": "go"})).await;
     gate.began(1).await;
     let view = client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
-    let body = json!({"text": "more", "conversation": view["conversation"]});
+    let body = json!({"text": "more", "conversation": view["conversation"], "wait": true});
     let second = client.post("/api/v1/runs", &body).await;
     assert_eq!(second.problem(), "conflict");
     assert_eq!(second.json()["about"]["run"], json!(run));
     gate.open(1);
     stands(&client, &run, "ended").await;
-    gate.open(1);
-    client.post("/api/v1/runs", &body).await.expect(202);
+    assert_eq!(client.post("/api/v1/runs", &body).await.expect(200)["text"], "More.");
     daemon.stop().await;
 }
 
@@ -243,7 +248,8 @@ async fn a_client_has_its_share_of_runs() {
     plan.daemon = Box::new(|settings| settings.runs_of_client = 2);
     let daemon = TestDaemon::with(plan).await;
     let client = daemon.client();
-    let runs = [begun(&client, &json!({"text": "a"})).await, begun(&client, &json!({"text": "b"})).await];
+    let runs =
+        [begun(&client, &json!({"text": "a"})).await, begun(&client, &json!({"text": "b"})).await];
     gate.began(2).await;
     let third = client.post("/api/v1/runs", &json!({"text": "c"})).await;
     assert_eq!(third.problem(), "rate_limited");
@@ -308,5 +314,23 @@ async fn a_key_whose_run_never_began_is_still_good() {
     gate.open(2);
     stands(&client, &first, "ended").await;
     assert_eq!(keyed.post("/api/v1/runs", &body).await.expect(200)["text"], "Done.");
+    daemon.stop().await;
+}
+
+/// The tools of a token are all that a run has that it begins, and that is so after a pause too.
+#[tokio::test]
+async fn a_run_has_no_more_tools_than_its_token() {
+    let script = "turns:
+  - expect: {tools_include: [read_file], tools_exclude: [write_file]}
+    calls: [{tool: write_file, args: {path: a, content: b}}]
+  - say: Not written.
+";
+    let daemon = TestDaemon::with(Plan { script: script.into(), ..Plan::default() }).await;
+    let token = json!({"name": "reader", "roles": ["caller"], "tools": ["read_file"]});
+    let token = daemon.client().post("/api/v1/tokens", &token).await.expect(201);
+    let client = daemon.anybody().with_token(token["token"].as_str().unwrap());
+    let run = client.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(200);
+    assert_eq!(run["text"], "Not written.", "{run}");
+    assert!(!daemon.workspace().join("a").exists());
     daemon.stop().await;
 }

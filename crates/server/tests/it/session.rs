@@ -17,7 +17,8 @@ impl Page {
     /// Exchanges a token.
     async fn begin(daemon: &TestDaemon, token: &str) -> Self {
         let origin = format!("http://{}", daemon.address);
-        let browser = daemon.anybody().with("origin", &origin).with("sec-fetch-site", "same-origin");
+        let browser =
+            daemon.anybody().with("origin", &origin).with("sec-fetch-site", "same-origin");
         let answer = browser.clone().with_token(token).post("/api/v1/session", &json!({})).await;
         let word = answer.expect(201)["word"].as_str().unwrap().to_owned();
         let cookie = answer.headers["set-cookie"].to_str().unwrap().to_owned();
@@ -75,7 +76,8 @@ async fn a_session_is_bound_to_the_origin_of_its_page() {
     let daemon = TestDaemon::start().await;
     let page = Page::begin(&daemon, &daemon.token()).await;
     let localhost = format!("localhost:{}", daemon.address.port());
-    let elsewhere = page.client.clone().with("host", &localhost).with("sec-fetch-site", "same-origin");
+    let elsewhere =
+        page.client.clone().with("host", &localhost).with("sec-fetch-site", "same-origin");
     assert_eq!(elsewhere.get("/api/v1/session").await.problem(), "forbidden");
     let other = TestDaemon::start().await;
     let foreign = other.anybody().with("cookie", &page.cookie).with("sec-fetch-site", "none");
@@ -88,7 +90,8 @@ async fn a_session_is_bound_to_the_origin_of_its_page() {
 async fn a_session_ends_by_logging_out_and_with_its_token() {
     let daemon = TestDaemon::start().await;
     let page = Page::begin(&daemon, &daemon.token()).await;
-    let own = page.client.clone().with("origin", &page.origin).with("x-toolcrib-session", &page.word);
+    let own =
+        page.client.clone().with("origin", &page.origin).with("x-toolcrib-session", &page.word);
     let answer = own.send(Method::DELETE, "/api/v1/session", None).await;
     assert_eq!(answer.status, 204);
     assert!(answer.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
@@ -115,7 +118,8 @@ async fn only_a_token_begins_a_session() {
     assert_eq!(begin(daemon.anybody()).await.problem(), "unauthorized");
     let page = Page::begin(&daemon, &daemon.token()).await;
     assert_eq!(begin(page.client.clone()).await.problem(), "forbidden");
-    let stale = daemon.anybody().with("cookie", "toolcrib_session=x").with("sec-fetch-site", "none");
+    let stale =
+        daemon.anybody().with("cookie", "toolcrib_session=x").with("sec-fetch-site", "none");
     assert_eq!(stale.get("/api/v1/session").await.problem(), "unauthorized");
     daemon.stop().await;
 }

@@ -23,9 +23,18 @@ async fn a_key_is_set_kept_and_taken_away() {
     }
     assert_eq!(client.put(path, &json!({})).await.problem(), "bad_request");
     let acts = client.get("/api/v1/audit?kind=administered&by=owner").await.expect(200);
-    let acts: Vec<_> = acts["items"].as_array().unwrap().iter().map(|row| {
-        format!("{} {}", row["record"]["operation"].as_str().unwrap(), row["record"]["about"].as_str().unwrap())
-    }).collect();
+    let acts: Vec<_> = acts["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {}",
+                row["record"]["operation"].as_str().unwrap(),
+                row["record"]["about"].as_str().unwrap()
+            )
+        })
+        .collect();
     assert_eq!(acts, ["setting.unset agent", "setting.set batch_concurrency", "setting.set agent"]);
     daemon.stop().await;
 }
@@ -36,7 +45,8 @@ async fn a_broken_file_is_said_when_everything_is_read_again() {
     let client = daemon.client();
     client.post("/api/v1/settings/reload", &json!({})).await.expect(200);
     std::fs::create_dir_all(daemon.folder().join("config")).unwrap();
-    std::fs::write(daemon.folder().join("config/rules.toml"), "[[rules]]\neffect = \"no\"\n").unwrap();
+    std::fs::write(daemon.folder().join("config/rules.toml"), "[[rules]]\neffect = \"no\"\n")
+        .unwrap();
     let answer = client.post("/api/v1/settings/reload", &json!({})).await;
     assert_eq!(answer.problem(), "invalid");
     assert!(answer.text.contains("rules.toml:"), "{}", answer.text);

@@ -14,7 +14,8 @@ const HIDDEN: &str = "GET /api/v1/nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// Whether a request of this shape gets one answer with one of these statuses, and nothing that is hidden in it gets one too.
 async fn check(daemon: &TestDaemon, sent: &str, statuses: &[u16]) {
-    let came = exchange(daemon.address, sent).await;
+    let came = tokio::time::timeout(PATIENCE / 2, exchange(daemon.address, sent)).await;
+    let Ok(came) = came else { panic!("{sent:?}: the connection was not closed") };
     let found = came.statuses();
     assert!(found.len() == 1 && statuses.contains(&found[0]), "{sent:?}: {}", came.text);
 }
@@ -32,13 +33,30 @@ async fn a_body_ends_where_everybody_says_it_ends() {
     let daemon = TestDaemon::start().await;
     let chunked = format!("0\r\n\r\n{HIDDEN}");
     let length = chunked.len();
+    let whole_chunk = format!("{:x}\r\n{HIDDEN}\r\n0\r\n\r\n{HIDDEN}", HIDDEN.len());
     for (headers, body, statuses) in [
         // Two that say where it ends: one is believed, and nothing after it is read.
-        (format!("Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n"), chunked.clone(), &[400, 422][..]),
-        (format!("Transfer-Encoding: chunked\r\nContent-Length: {length}\r\n"), chunked.clone(), &[400, 422]),
-        ("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n".into(), format!("5c\r\n{HIDDEN}"), &[400, 422]),
+        (
+            format!("Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n"),
+            chunked.clone(),
+            &[400, 422][..],
+        ),
+        (
+            format!("Transfer-Encoding: chunked\r\nContent-Length: {length}\r\n"),
+            chunked.clone(),
+            &[400, 422],
+        ),
+        (
+            "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n".into(),
+            whole_chunk.clone(),
+            &[400, 422],
+        ),
         ("Transfer-Encoding: chunked\r\n".into(), chunked.clone(), &[400, 422]),
-        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n".into(), chunked.clone(), &[400]),
+        (
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n".into(),
+            chunked.clone(),
+            &[400],
+        ),
         ("Transfer-Encoding: chunked, identity\r\n".into(), chunked.clone(), &[400]),
         ("Transfer-Encoding: identity\r\n".into(), HIDDEN.into(), &[400]),
         ("Transfer-Encoding: xchunked\r\n".into(), chunked.clone(), &[400]),
@@ -46,7 +64,11 @@ async fn a_body_ends_where_everybody_says_it_ends() {
         (" Transfer-Encoding: chunked\r\n".into(), chunked.clone(), &[400]),
         ("X: y\r\n Transfer-Encoding: chunked\r\n".into(), chunked.clone(), &[400]),
         ("Transfer-Encoding:\x0bchunked\r\n".into(), chunked.clone(), &[400]),
-        (format!("Content-Length: 2\r\nContent-Length: {length}\r\n"), format!("{{}}{HIDDEN}"), &[400]),
+        (
+            format!("Content-Length: 2\r\nContent-Length: {length}\r\n"),
+            format!("{{}}{HIDDEN}"),
+            &[400],
+        ),
         ("Content-Length: 2, 2\r\n".into(), format!("{{}}{HIDDEN}"), &[400]),
         ("Content-Length: +2\r\n".into(), format!("{{}}{HIDDEN}"), &[400]),
         ("Content-Length: -2\r\n".into(), format!("{{}}{HIDDEN}"), &[400]),
@@ -56,7 +78,11 @@ async fn a_body_ends_where_everybody_says_it_ends() {
         ("Transfer-Encoding: chunked\r\n".into(), format!("fffffffffffffffff\r\n{HIDDEN}"), &[400]),
         ("Transfer-Encoding: chunked\r\n".into(), format!("-1\r\n{HIDDEN}"), &[400]),
         ("Transfer-Encoding: chunked\r\n".into(), format!("2\n{{}}\n0\n\n{HIDDEN}"), &[400, 422]),
-        ("Transfer-Encoding: chunked\r\n".into(), format!("2\r\n{{}}XX0\r\n\r\n{HIDDEN}"), &[400, 422]),
+        (
+            "Transfer-Encoding: chunked\r\n".into(),
+            format!("2\r\n{{}}XX0\r\n\r\n{HIDDEN}"),
+            &[400, 422],
+        ),
         ("Bad Name: x\r\n".into(), HIDDEN.into(), &[400]),
         ("Bad\u{0}Name: x\r\n".into(), HIDDEN.into(), &[400]),
         ("X: a\u{0}b\r\n".into(), HIDDEN.into(), &[400]),
@@ -75,7 +101,6 @@ async fn what_is_no_request_is_no_request() {
     for sent in [
         "GET /healthz\r\n\r\n".to_owned(),
         "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}\r\n\r\n".to_owned(),
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
         format!("GET  /healthz HTTP/1.1\r\nHost: {address}\r\n\r\n"),
         format!("GET /healthz HTTP/1.2\r\nHost: {address}\r\n\r\n"),
         format!("GET /heal\u{0}thz HTTP/1.1\r\nHost: {address}\r\n\r\n"),
@@ -84,6 +109,9 @@ async fn what_is_no_request_is_no_request() {
     ] {
         check(&daemon, &sent, &[400]).await;
     }
+    // What asks for HTTP/2 is not even told so in HTTP/1.
+    let preface = exchange(address, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    assert!(!preface.text.contains("HTTP/1.1 2"), "{}", preface.text);
     let long = format!("GET /{} HTTP/1.1\r\nHost: {address}\r\n\r\n", "x".repeat(100_000));
     check(&daemon, &long, &[400, 414, 431]).await;
     let many = "X: y\r\n".repeat(100);
@@ -119,14 +147,21 @@ async fn impatient() -> TestDaemon {
 async fn heads_and_bodies_that_do_not_come_end_the_connection() {
     let daemon = impatient().await;
     let (address, token) = (daemon.address, daemon.token());
-    for begun in ["", "G", "GET /healthz HTTP/1.1\r\nHost: ", &request(address, "GET /healthz", "X: y")[..40]] {
+    for begun in [
+        "",
+        "G",
+        "GET /healthz HTTP/1.1\r\nHost: ",
+        &request(address, "GET /healthz", "X: y")[..40],
+    ] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(begun.as_bytes()).await.unwrap();
         rest(&mut stream).await;
     }
     // One byte at a time, faster than the silence that is allowed: the whole has its time too.
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let headers = format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n");
+    let headers = format!(
+        "Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"
+    );
     stream.write_all(request(address, "POST /api/v1/calls", &headers).as_bytes()).await.unwrap();
     let (mut reader, mut writer) = stream.into_split();
     let dripping = tokio::spawn(async move {
@@ -149,7 +184,9 @@ async fn heads_and_bodies_that_do_not_come_end_the_connection() {
 async fn half_a_connection_is_none() {
     let daemon = TestDaemon::start().await;
     let (address, token) = (daemon.address, daemon.token());
-    let headers = format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n");
+    let headers = format!(
+        "Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n"
+    );
     for sent in ["", "GET /hea", &request(address, "POST /api/v1/calls", &headers)] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
@@ -181,7 +218,11 @@ async fn connections_that_come_and_go_leave_nothing_behind() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, settled).await.is_ok(), "{before} files before, {} after", files());
+    assert!(
+        tokio::time::timeout(PATIENCE, settled).await.is_ok(),
+        "{before} files before, {} after",
+        files()
+    );
     daemon.stop().await;
 }
 

@@ -114,7 +114,10 @@ async fn everything_that_is_ones_own_is_one_stream() {
     gate.began(1).await;
     gate.open(1);
     let ended = events.until("run").await;
-    assert_eq!((&ended.data["state"], &ended.data["status"]), (&json!("ended"), &json!("completed")));
+    assert_eq!(
+        (&ended.data["state"], &ended.data["status"]),
+        (&json!("ended"), &json!("completed"))
+    );
     let mut resumed = Events::open(&client, "/api/v1/events", Some(&working.id)).await;
     assert_eq!(resumed.next().await, Some(ended));
     daemon.stop().await;

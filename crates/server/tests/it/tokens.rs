@@ -67,13 +67,16 @@ async fn a_token_is_shown_once_and_kept_as_its_hash() {
     let shown = daemon.client().get(&format!("/api/v1/tokens/{id}")).await;
     let row = shown.expect(200);
     assert_eq!(row["roles"], json!(["viewer", "caller"]));
-    assert_eq!((&row["name"], &row["holds"], &row["tools"]), (&json!("ci"), &json!(true), &json!(["read_file"])));
+    assert_eq!(
+        (&row["name"], &row["holds"], &row["tools"]),
+        (&json!("ci"), &json!(true), &json!(["read_file"]))
+    );
     let lives = row["expires_at"].as_i64().unwrap() - row["created_at"].as_i64().unwrap();
     assert_eq!(lives, 3_600_000);
     let who = daemon.anybody().with_token(&token).get("/api/v1/session").await.expect(200);
     assert_eq!((&who["name"], &who["roles"]), (&json!("token ci"), &json!(["viewer", "caller"])));
     let (owner, state) = (daemon.token(), daemon.folder().join("state"));
-    daemon.stop().await;
+    let _folder = daemon.stop().await;
     let mut looked = 0;
     for file in std::fs::read_dir(state).unwrap().map(|entry| entry.unwrap().path()) {
         let Ok(bytes) = std::fs::read(&file) else { continue };
@@ -100,7 +103,8 @@ async fn what_makes_no_sense_or_goes_too_far_is_refused() {
     ] {
         assert_eq!(owner.post("/api/v1/tokens", &body).await.problem(), code, "{body}");
     }
-    let narrow = json!({"name": "n", "roles": ["owner"], "tools": ["read_file"], "expires_in_seconds": 60});
+    let narrow =
+        json!({"name": "n", "roles": ["owner"], "tools": ["read_file"], "expires_in_seconds": 60});
     let (narrow, _) = made(&daemon, narrow).await;
     let narrow = daemon.anybody().with_token(&narrow);
     let wide = json!({"name": "w", "roles": ["caller"]});
@@ -114,6 +118,30 @@ async fn what_makes_no_sense_or_goes_too_far_is_refused() {
     daemon.stop().await;
 }
 
+/// Whatever else is in view, a token that names tools calls those.
+#[tokio::test]
+async fn a_token_calls_the_tools_that_it_names() {
+    let daemon = TestDaemon::start().await;
+    for (tools, reads, lists) in [
+        (json!(["read_file"]), true, false),
+        (json!(["read_*"]), true, false),
+        (json!(["list_dir", "read_file"]), true, true),
+        (json!(["no_such_tool"]), false, false),
+        (json!([]), false, false),
+        (json!(null), true, true),
+    ] {
+        let body = json!({"name": "x", "roles": ["caller"], "tools": tools});
+        let client = daemon.anybody().with_token(&made(&daemon, body).await.0);
+        for (tool, may) in [("read_file", reads), ("list_dir", lists)] {
+            let call = json!({"tool": tool, "arguments": {"path": "."}});
+            let text = client.post("/api/v1/calls", &call).await.text;
+            let is_refused = text.contains("is not available");
+            assert_eq!(!is_refused, may, "{tools} {tool}: {text}");
+        }
+    }
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn a_list_of_tokens_comes_in_pages() {
     let daemon = TestDaemon::start().await;
@@ -122,7 +150,8 @@ async fn a_list_of_tokens_comes_in_pages() {
     }
     let (mut names, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page = daemon.client().get(&format!("/api/v1/tokens?limit=2{cursor}")).await.expect(200);
+        let page =
+            daemon.client().get(&format!("/api/v1/tokens?limit=2{cursor}")).await.expect(200);
         let items = page["items"].as_array().unwrap();
         names.extend(items.iter().map(|item| item["name"].as_str().unwrap().to_owned()));
         let Some(next) = page["next"].as_str() else { break };
@@ -135,7 +164,10 @@ async fn a_list_of_tokens_comes_in_pages() {
 /// A token that never was one, one of another daemon and one that was taken back, here or elsewhere, look alike.
 #[tokio::test]
 async fn what_does_not_hold_is_nobody() {
-    let plan = Plan { daemon: Box::new(|settings| settings.failures_per_minute = 1_000), ..Plan::default() };
+    let plan = Plan {
+        daemon: Box::new(|settings| settings.failures_per_minute = 1_000),
+        ..Plan::default()
+    };
     let (daemon, other) = (TestDaemon::with(plan).await, TestDaemon::start().await);
     let (foreign, _) = made(&other, json!({"name": "x", "roles": ["owner"]})).await;
     let (revoked, id) = made(&daemon, json!({"name": "x", "roles": ["caller"]})).await;
@@ -148,7 +180,9 @@ async fn what_does_not_hold_is_nobody() {
     }
     let (ended, _) = made(&daemon, json!({"name": "x", "roles": ["caller"]})).await;
     ended_elsewhere(&daemon, &ended).await;
-    for token in [&foreign, &revoked, &ended, &other.token(), "", "tcb_", &ended[..52], &"x".repeat(20_000)] {
+    for token in
+        [&foreign, &revoked, &ended, &other.token(), "", "tcb_", &ended[..52], &"x".repeat(20_000)]
+    {
         let answer = daemon.anybody().with_token(token).get("/api/v1/tools").await;
         assert_eq!(answer.problem(), "unauthorized", "{token}");
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
@@ -168,7 +202,8 @@ async fn ended_elsewhere(daemon: &TestDaemon, token: &str) {
 #[tokio::test]
 async fn a_token_ends_by_itself() {
     let daemon = TestDaemon::start().await;
-    let (fresh, _) = made(&daemon, json!({"name": "x", "roles": ["caller"], "expires_in_seconds": 1})).await;
+    let (fresh, _) =
+        made(&daemon, json!({"name": "x", "roles": ["caller"], "expires_in_seconds": 1})).await;
     let store = &daemon.toolcrib.stores().tokens;
     let row: ApiToken = store.token_by_hash(&TokenHash::of(&fresh)).await.unwrap().unwrap();
     assert!(row.holds_at(row.created_at) && !row.holds_at(row.created_at + 1_000));

@@ -25,7 +25,9 @@ fn asks_the_socket() {
     stream.write_all(b"GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
-    std::io::stdout().write_all(format!("\nANSWER {}\n", text.replace("\r\n", " ")).as_bytes()).unwrap();
+    std::io::stdout()
+        .write_all(format!("\nANSWER {}\n", text.replace("\r\n", " ")).as_bytes())
+        .unwrap();
 }
 
 /// A tool that asks the socket itself, and by a process that it cut off from itself.
@@ -69,7 +71,8 @@ async fn a_tool_gets_no_answer_on_the_socket() {
     let daemon = TestDaemon::with(plan).await;
     let socket = daemon.socket();
     // Everybody else of this user does.
-    let came = exchange_on(&socket, "GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n").await;
+    let came =
+        exchange_on(&socket, "GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n").await;
     assert!(came.text.contains("owner@socket"), "{}", came.text);
     let exe = std::env::current_exe().unwrap();
     for how in ["itself", "orphan"] {
@@ -101,7 +104,8 @@ async fn no_tool_is_connected_to_the_port_of_the_daemon() {
         "local.example.com",
     ] {
         for tool in ["fetch_url", "http_request"] {
-            let text = call(&daemon, tool, json!({"url": format!("http://{host}:{port}/healthz")})).await;
+            let text =
+                call(&daemon, tool, json!({"url": format!("http://{host}:{port}/healthz")})).await;
             assert!(text.contains("address.own_service"), "{tool} {host}: {text}");
         }
     }
@@ -123,7 +127,8 @@ async fn no_file_tool_reaches_what_opens_the_daemon() {
         assert!(text.contains("path_not_allowed"), "{name}: {text}");
         assert!(!text.contains(&daemon.token()), "{name}");
     }
-    let text = call(&daemon, "write_file", json!({"path": own.join("token"), "content": "x"})).await;
+    let text =
+        call(&daemon, "write_file", json!({"path": own.join("token"), "content": "x"})).await;
     assert!(text.contains("path_not_allowed"), "{text}");
     daemon.stop().await;
 }
@@ -135,7 +140,8 @@ async fn a_token_in_a_result_is_masked() {
     let body = json!({"name": "x", "roles": ["viewer"]});
     let made = daemon.client().post("/api/v1/tokens", &body).await.expect(201);
     let token = made["token"].as_str().unwrap().to_owned();
-    fs::write(daemon.workspace().join("notes.txt"), format!("{token} and {}", daemon.token())).unwrap();
+    fs::write(daemon.workspace().join("notes.txt"), format!("{token} and {}", daemon.token()))
+        .unwrap();
     let text = call(&daemon, "read_file", json!({"path": "notes.txt"})).await;
     assert!(text.contains(" and "), "{text}");
     assert!(!text.contains(&token) && !text.contains(&daemon.token()), "{text}");

@@ -36,7 +36,8 @@ impl TokenStore for SqliteStore {
     ) -> BoxFuture<'a, Result<Option<ApiToken>, StoreError>> {
         let key = [hash.as_str().to_owned()];
         self.read(move |conn| {
-            let row = conn.prepare_cached(BY_HASH)?.query_row(key, |row| Ok(token(row))).optional()?;
+            let row =
+                conn.prepare_cached(BY_HASH)?.query_row(key, |row| Ok(token(row))).optional()?;
             row.transpose()
         })
     }

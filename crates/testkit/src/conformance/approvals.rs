@@ -131,4 +131,11 @@ async fn questions_of_an_owner_come_newest_first(store: &dyn ApprovalStore) {
     assert_eq!(store.questions("ann 2", 2).await.unwrap().len(), 2);
     assert!(store.questions("ann 2", 0).await.unwrap().is_empty());
     assert!(store.questions("nobody", 9).await.unwrap().is_empty());
+    let page = async |before: usize, limit| {
+        let page = store.questions_before("ann 2", asked[before].request.id, limit).await.unwrap();
+        page.into_iter().map(|(waiting, _)| waiting.request.id).collect::<Vec<_>>()
+    };
+    assert_eq!(page(3, 9).await, [of(2).id, of(0).id]);
+    assert_eq!(page(3, 1).await, [of(2).id]);
+    assert!(page(0, 9).await.is_empty());
 }

@@ -54,6 +54,14 @@ async fn the_newest_come_first(store: &dyn ConversationStore) {
     assert_eq!(store.conversations("newest", usize::MAX).await.unwrap(), list);
     assert!(store.conversations("newest", 0).await.unwrap().is_empty());
     assert!(store.conversations("new", 10).await.unwrap().is_empty());
+    // Page by page, those of the same time by their ids.
+    for (at, last) in list.iter().enumerate() {
+        let before = (last.updated_at, last.id);
+        let rest = store.conversations_before("newest", before, 9).await.unwrap();
+        assert_eq!(rest, list[at + 1..]);
+        let next = store.conversations_before("newest", before, 1).await.unwrap();
+        assert_eq!(next, list[at + 1..list.len().min(at + 2)]);
+    }
 }
 
 async fn messages_are_added_and_answered(store: &dyn ConversationStore) {
@@ -71,6 +79,9 @@ async fn messages_are_added_and_answered(store: &dyn ConversationStore) {
     store.put_messages(id, sent).await.unwrap();
     assert_eq!(store.messages(id, 0).await.unwrap(), all);
     assert_eq!(store.messages(id, 2).await.unwrap(), all[2..]);
+    assert_eq!(store.messages_page(id, 0, 2).await.unwrap(), all[..2]);
+    assert_eq!(store.messages_page(id, 2, 2).await.unwrap(), all[2..]);
+    assert!(store.messages_page(id, 0, 0).await.unwrap().is_empty());
     assert!(store.messages(id, 3).await.unwrap().is_empty());
     assert!(store.messages(id, u64::MAX).await.unwrap().is_empty());
     assert!(store.messages(ConversationId::fresh(), 0).await.unwrap().is_empty());

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use toolcrib_core::{
-    Checkpoints, Context, Conversation, ConversationId, ConversationStore, RunId, RunStatus,
-    StoreError, StoredMessage, StoredRun,
+    Checkpoints, Context, Conversation, ConversationId, ConversationStore, OpenRun, RunId,
+    RunStatus, StoreError, StoredMessage, StoredRun,
 };
 
 use super::rows::{conversation, message, run};
@@ -18,6 +18,7 @@ pub async fn runs(store: &dyn Checkpoints) {
     a_run_is_taken_at_its_epoch(store).await;
     of_two_that_take_a_left_run_one_wins(store).await;
     lists_are_of_one_owner_and_status(store).await;
+    open_runs_are_everybodys(store).await;
 }
 
 /// A checkpoint writes a run and its messages, both or neither, in order; its error comes with the next flush of that run.
@@ -125,6 +126,34 @@ async fn lists_are_of_one_owner_and_status(store: &dyn Checkpoints) {
     let last = store.runs("lister", Some(RunStatus::Paused), 1).await.unwrap();
     assert_eq!(last, made[2..3]);
     assert!(store.runs("nobody", None, 9).await.unwrap().is_empty());
+    for (at, last) in made.iter().enumerate() {
+        let before = (last.created_at, last.id);
+        let rest = store.runs_before("lister", None, before, 9).await.unwrap();
+        assert_eq!(rest, made[at + 1..]);
+        let next = store.runs_before("lister", None, before, 1).await.unwrap();
+        assert_eq!(next, made[at + 1..made.len().min(at + 2)]);
+    }
+    let first = (made[2].created_at, made[2].id);
+    let paused = store.runs_before("lister", Some(RunStatus::Paused), first, 9).await.unwrap();
+    assert_eq!(paused, made[3..]);
+}
+
+async fn open_runs_are_everybodys(store: &dyn Checkpoints) {
+    let mut made = Vec::new();
+    for owner in ["", "open ann", "open ben"] {
+        let talk = talk(store, owner).await;
+        for status in [RunStatus::Running, RunStatus::Paused, RunStatus::Ended] {
+            let one = StoredRun { status, epoch: 3, ..run(&talk) };
+            store.put_run(one.clone()).await.unwrap();
+            made.push(one);
+        }
+    }
+    let open = store.open_runs(usize::MAX).await.unwrap();
+    for run in &made {
+        let row = OpenRun { id: run.id, status: run.status, epoch: 3 };
+        assert_eq!(open.contains(&row), run.status != RunStatus::Ended, "{row:?}");
+    }
+    assert_eq!(store.open_runs(2).await.unwrap().len(), 2);
 }
 
 async fn rounds_are_written_in_order(store: &dyn Checkpoints) {

@@ -35,7 +35,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("cli", &["app", "server"]),
     ("xtask", &["app"]),
-    ("crash", &["app", "core", "engine", "store", "testkit"]),
+    ("crash", &["app", "core", "engine", "server", "store", "testkit"]),
 ];
 
 /// The crate that everybody may use in tests, and nobody otherwise.

@@ -9,14 +9,18 @@ macro_rules! kept_by_its_runs {
                 fn put_conversation(conversation: Conversation) -> ();
                 fn conversation(id: ConversationId) -> Option<Conversation>;
                 fn conversations(owner: &'a str, limit: usize) -> Vec<Conversation>;
+                fn conversations_before(owner: &'a str, before: (i64, ConversationId), limit: usize) -> Vec<Conversation>;
                 fn put_messages(conversation: ConversationId, messages: Vec<StoredMessage>) -> ();
                 fn messages(conversation: ConversationId, since: u64) -> Vec<StoredMessage>;
+                fn messages_page(conversation: ConversationId, since: u64, limit: usize) -> Vec<StoredMessage>;
             }
             RunStore {
                 fn put_run(run: StoredRun) -> ();
                 fn run(id: RunId) -> Option<StoredRun>;
                 fn take_run(id: RunId, epoch: u64) -> StoredRun;
                 fn runs(owner: &'a str, status: Option<toolcrib_core::RunStatus>, limit: usize) -> Vec<StoredRun>;
+                fn runs_before(owner: &'a str, status: Option<toolcrib_core::RunStatus>, before: (i64, RunId), limit: usize) -> Vec<StoredRun>;
+                fn open_runs(limit: usize) -> Vec<toolcrib_core::OpenRun>;
             }
         }
     };
@@ -37,6 +41,7 @@ mod grammar;
 mod guards;
 mod keeping;
 mod labels;
+mod leaving;
 mod model;
 mod pausing;
 mod questions;

@@ -8,7 +8,7 @@ use toolcrib_app::core::{
 };
 use toolcrib_app::{Decisions, Sealing, Stores, grant_of};
 
-use super::super::resume;
+use super::super::{resume, through};
 use super::here::Step;
 use super::list::decision_words;
 use super::surroundings::Place;
@@ -47,6 +47,11 @@ pub(super) async fn apply(
     }
     if !decision.fits(request) {
         return Err(other_kind(request));
+    }
+    if matches!(place, Place::Nobody | Place::Aside(_))
+        && let Some(code) = through::decide(&waiting, &decision, json).await?
+    {
+        return Ok(code);
     }
     let record = DecisionRecord { decision, decided_by: person::name(), decided_at: 0 };
     // What is shown of it from here on is what is kept.

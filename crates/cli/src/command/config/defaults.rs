@@ -4,8 +4,9 @@ use toml::Value;
 use toolcrib_app::Preset;
 use toolcrib_app::agent::library::GENERAL_ASSISTANT;
 use toolcrib_app::core::defaults;
+use toolcrib_server::DaemonSettings;
 
-use crate::config::Key;
+use crate::config::{self, Key};
 
 /// A default: a value, or words where there is none.
 pub(super) enum Default {
@@ -19,14 +20,16 @@ pub(super) fn all() -> Vec<(Key, Default)> {
     let value = |value: Value| Default::Value(value);
     let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let empty = || Value::Array(Vec::new());
-    let time = format!("{}s", defaults::RUN_TIME.as_secs());
+    let seconds = |time: std::time::Duration| Value::String(format!("{}s", time.as_secs()));
+    let time = seconds(defaults::RUN_TIME);
+    let daemon = DaemonSettings::new("");
     [
         ("agent.default", value(GENERAL_ASSISTANT.into())),
         ("inbox", value(false.into())),
         ("limits.calls", value(number(defaults::RUN_CALLS))),
         ("limits.cost", Words("no limit")),
         ("limits.rounds", value(number(u64::from(toolcrib_app::agent::machine::ROUNDS)))),
-        ("limits.time", value(time.into())),
+        ("limits.time", value(time)),
         ("limits.tokens", Words("no limit")),
         ("model.default", Words("none: --model, or the only provider that is set up")),
         ("model.fallback", value(empty())),
@@ -37,6 +40,12 @@ pub(super) fn all() -> Vec<(Key, Default)> {
         ("permissions.fs_write", value("granted".into())),
         ("permissions.network", value("granted".into())),
         ("policy", value(Preset::default().as_str().into())),
+        ("server.drain", value(seconds(daemon.drain))),
+        ("server.hosts", value(empty())),
+        ("server.listen", value(config::LISTEN.to_string().into())),
+        ("server.origins", value(empty())),
+        ("server.tcp", value(true.into())),
+        ("server.tls_cert", Words("none: only loopback is listened on")),
         ("trusted_workspaces", value(empty())),
     ]
     .into_iter()

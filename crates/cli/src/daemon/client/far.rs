@@ -63,11 +63,11 @@ impl Url {
         // The token is for this place alone.
         request.follow = Follow::Never;
         let token = self.token.iter().map(|token| ("authorization", format!("Bearer {token}")));
-        let kind = ask.body.map(|_| ("content-type", "application/json".to_owned()));
+        let kind = ask.body.as_ref().map(|(kind, _)| ("content-type", (*kind).to_owned()));
         let headers = ask.headers.iter().cloned().chain(token).chain(kind);
         request.headers = headers.map(|(name, value)| (name.to_owned(), value)).collect();
-        if let Some(body) = ask.body {
-            request.body = body.to_string().into();
+        if let Some((_, body)) = &ask.body {
+            request.body = body.clone().into();
         }
         request
     }

@@ -72,9 +72,9 @@ impl Socket {
             request = request.header(*name, value);
         }
         let mut bytes = Bytes::new();
-        if let Some(body) = ask.body {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-            bytes = body.to_string().into();
+        if let Some((kind, body)) = &ask.body {
+            request = request.header(header::CONTENT_TYPE, *kind);
+            bytes = body.clone().into();
         }
         let request = request.body(Full::new(bytes));
         let request = request.map_err(|error| Failure::usage(error.to_string()))?;

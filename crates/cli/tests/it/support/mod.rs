@@ -1,5 +1,6 @@
 //! What every test of the binary needs.
 
+mod daemon;
 mod env;
 mod model;
 mod provider;
@@ -8,6 +9,7 @@ mod script;
 mod server;
 mod slow;
 
+pub(crate) use daemon::DaemonProcess;
 pub(crate) use env::{Ended, TestEnv, end};
 pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
 pub(crate) use provider::{Provider, Reply};

@@ -40,10 +40,14 @@ impl Expected {
     fn check(&self, name: &str, text: Option<&str>) -> Result<(), Problem> {
         match (self, text) {
             (Self::Unsaid | Self::Nothing, None) => Ok(()),
-            (Self::Nothing, Some(_)) => Err(Problem::conflict(format!("there is an agent {name} already"))),
+            (Self::Nothing, Some(_)) => {
+                Err(Problem::conflict(format!("there is an agent {name} already")))
+            }
             (Self::Unsaid, Some(_)) => Err(Problem::new(
                 Code::NeedsMatch,
-                format!("the agent {name} is there: send the ETag of what you have read as If-Match"),
+                format!(
+                    "the agent {name} is there: send the ETag of what you have read as If-Match"
+                ),
             )),
             (Self::Tag(given), Some(text)) if matches(Some(given), &tag(text)) => Ok(()),
             (Self::Tag(_), _) => Err(Problem::new(
@@ -67,7 +71,11 @@ pub(super) fn is_ours(daemon: &Daemon, agent: &Agent) -> bool {
 
 /// The text of an agent's file; `None` = it is built in.
 pub(super) fn text_of(agent: &Agent) -> Result<Option<String>, Problem> {
-    agent.place.path().map(|path| fs::read_to_string(path).map_err(|error| failed(path, &error))).transpose()
+    agent
+        .place
+        .path()
+        .map(|path| fs::read_to_string(path).map_err(|error| failed(path, &error)))
+        .transpose()
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Problem {
@@ -77,7 +85,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Problem {
 
 /// The file of this name that is there, whether an agent can be read from it or not.
 fn there(daemon: &Daemon, name: &str) -> Result<Option<(PathBuf, String)>, Problem> {
-    template(name).map_err(|why| Problem::invalid(why))?;
+    template(name).map_err(Problem::invalid)?;
     let folder = daemon.host().agents_folder();
     for ending in ["md", "toml"] {
         let path = folder.join(format!("{name}.{ending}"));
@@ -107,7 +115,7 @@ pub(super) fn write(
         (_, Some(Form::Toml)) => folder.join(format!("{name}.toml")),
         (_, Some(Form::Markdown)) | (None, None) => folder.join(format!("{name}.md")),
     };
-    put(daemon, &folder, &path, text).inspect_err(|_| ())?;
+    put(daemon, &folder, &path, text)?;
     // Written in another form, the old file would clash with the new one.
     if let Some((old, _)) = known.as_ref().filter(|(old, _)| *old != path) {
         fs::remove_file(old).map_err(|error| failed(old, &error))?;
@@ -144,9 +152,11 @@ fn put(daemon: &Daemon, folder: &Path, path: &Path, text: &str) -> Result<(), Pr
     let done = (|| {
         fs::write(&staged, text).map_err(|error| failed(&staged, &error))?;
         if let Ok(meta) = fs::metadata(path) {
-            fs::set_permissions(&staged, meta.permissions()).map_err(|error| failed(&staged, &error))?;
+            fs::set_permissions(&staged, meta.permissions())
+                .map_err(|error| failed(&staged, &error))?;
         }
-        let read = daemon.runner().library_with(Folder { scope: Scope::User, path: staging.clone() });
+        let read =
+            daemon.runner().library_with(Folder { scope: Scope::User, path: staging.clone() });
         if let Some(problem) = read.problems.iter().find(|problem| problem.path == staged) {
             return Err(Problem::invalid(format!("the agent cannot be read: {}", problem.message)));
         }

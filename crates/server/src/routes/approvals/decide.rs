@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::Decisions;
 use toolcrib_app::core::invoke::DecideError;
-use toolcrib_app::core::{
-    ApprovalRequest, Decision, DecisionRecord, GrantScope, SystemClock,
-};
+use toolcrib_app::core::{ApprovalRequest, Decision, DecisionRecord, GrantScope, SystemClock};
 
 use super::{decision, nonce, of};
 use crate::api::{Json, Path};
@@ -119,9 +117,8 @@ impl Decide {
             let (of, mine) = (word(*of), word(self.decision));
             return Err(Problem::invalid(format!("{name} belongs to {of}, not to {mine}")));
         }
-        let missing = |name: &str| {
-            Problem::invalid(format!("{} needs {name}", word(self.decision)))
-        };
+        let missing =
+            |name: &str| Problem::invalid(format!("{} needs {name}", word(self.decision)));
         Ok(match self.decision {
             Kind::Approve => Decision::Approve {
                 scope: self.scope.unwrap_or(Scope::Once).of_grant(),
@@ -129,9 +126,13 @@ impl Decide {
                 taint: self.taint,
             },
             Kind::Deny => Decision::Deny { note: self.note.clone() },
-            Kind::Edit => Decision::Edit { args: self.args.clone().ok_or_else(|| missing("args"))? },
+            Kind::Edit => {
+                Decision::Edit { args: self.args.clone().ok_or_else(|| missing("args"))? }
+            }
             Kind::Skip => Decision::Skip,
-            Kind::Answer => Decision::Answer { text: self.text.clone().ok_or_else(|| missing("text"))? },
+            Kind::Answer => {
+                Decision::Answer { text: self.text.clone().ok_or_else(|| missing("text"))? }
+            }
         })
     }
 }
@@ -150,7 +151,10 @@ pub(super) async fn decide(
     check(&daemon, &principal, request, &wanted)?;
     let next = live::place_of(&daemon, &waiting).await?;
     if let Next::Over = next {
-        return Err(Problem::new(Code::Gone, "the run of this question is over; nothing waits for a decision"));
+        return Err(Problem::new(
+            Code::Gone,
+            "the run of this question is over; nothing waits for a decision",
+        ));
     }
     // What goes on alone is on the list of what must be done before it is decided: a crash in between loses nothing.
     let promised = match next {
@@ -227,7 +231,11 @@ fn check(
 }
 
 /// The first decision stands.
-fn decided_before(principal: &Principal, request: &ApprovalRequest, first: &DecisionRecord) -> Problem {
+fn decided_before(
+    principal: &Principal,
+    request: &ApprovalRequest,
+    first: &DecisionRecord,
+) -> Problem {
     if first.is_expiry() {
         return late(request);
     }
@@ -245,10 +253,16 @@ fn refused(request: &ApprovalRequest, error: DecideError) -> Problem {
         DecideError::Expired => late(request),
         DecideError::NotFound => Problem::not_found(format!("there is no approval {}", request.id)),
         DecideError::Unfit => Problem::invalid(error.to_string()),
-        DecideError::Undecided | DecideError::AlreadyDecided(_) => Problem::conflict(error.to_string()),
+        DecideError::Undecided | DecideError::AlreadyDecided(_) => {
+            Problem::conflict(error.to_string())
+        }
         DecideError::Store(_) => {
             tracing::error!(%error, "a decision could not be stored");
-            Problem::new(Code::Unavailable, "the decision could not be stored, so it does not count").retry_after(1)
+            Problem::new(
+                Code::Unavailable,
+                "the decision could not be stored, so it does not count",
+            )
+            .retry_after(1)
         }
     }
 }

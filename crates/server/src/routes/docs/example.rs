@@ -45,12 +45,18 @@ fn value(name: &str, schema: &Value, document: &Value, depth: usize) -> Value {
 }
 
 fn object(schema: &Value, document: &Value, depth: usize) -> Value {
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let needed = fields.filter(|(name, _)| required.contains(&name.as_str()));
-    let members: Map<String, Value> =
-        needed.map(|(name, schema)| (name.clone(), value(name, schema, document, depth + 1))).collect();
+    let members: Map<String, Value> = needed
+        .map(|(name, schema)| (name.clone(), value(name, schema, document, depth + 1)))
+        .collect();
     Value::Object(members)
 }
 

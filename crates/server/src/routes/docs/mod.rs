@@ -29,7 +29,9 @@ pub(super) fn routes(api: &mut Api) {
 /// Nothing is loaded and nothing runs: the one style is known by its hash.
 fn policy() -> String {
     let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 }
 
 /// The page is the same for everybody and for as long as the daemon lives.
@@ -37,7 +39,8 @@ fn page(daemon: &Daemon) -> &'static (String, String) {
     static PAGE: OnceLock<(String, String)> = OnceLock::new();
     PAGE.get_or_init(|| {
         let page = page::render(&document(&operations(), &daemon.settings().version), STYLE);
-        let tag = format!("\"{}\"", canonical::sha256_parts(&[&page]).get(..32).unwrap_or_default());
+        let tag =
+            format!("\"{}\"", canonical::sha256_parts(&[&page]).get(..32).unwrap_or_default());
         (page, tag)
     })
 }

@@ -29,11 +29,15 @@ impl Shown<'_> {
 pub(super) fn render(document: &Value, style: &str) -> String {
     let groups = groups(document);
     let version = document.pointer("/info/version").and_then(Value::as_str).unwrap_or_default();
-    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    let mut page =
+        String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     page += "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Toolcrib API</title>\n";
     page += &format!("<style>{style}</style>\n</head>\n<body>\n<header>\n<h1>Toolcrib API</h1>\n");
-    page += &format!("<p>Version {}. <a href=\"/openapi.json\">openapi.json</a> says the same for machines.</p>\n", escape(version));
+    page += &format!(
+        "<p>Version {}. <a href=\"/openapi.json\">openapi.json</a> says the same for machines.</p>\n",
+        escape(version)
+    );
     page += BEGIN;
     page += "</header>\n<nav aria-label=\"Groups\">\n<ul>\n";
     for tag in groups.keys() {
@@ -70,12 +74,16 @@ fn groups(document: &Value) -> BTreeMap<&str, Vec<Shown<'_>>> {
 fn operation(shown: &Shown<'_>, document: &Value) -> String {
     let id = escape(shown.text("operationId"));
     let method = shown.method.to_uppercase();
-    let mut html = format!("<article id=\"{id}\">\n<h3><a href=\"#{id}\"><span class=\"method\">{method}</span> <code>{}</code></a></h3>\n", breakable(shown.path));
+    let mut html = format!(
+        "<article id=\"{id}\">\n<h3><a href=\"#{id}\"><span class=\"method\">{method}</span> <code>{}</code></a></h3>\n",
+        breakable(shown.path)
+    );
     let role = match shown.text("x-role") {
         "" => "anybody".to_owned(),
         role => format!("role {}", escape(role)),
     };
-    html += &format!("<p>{} <span class=\"role\">{role}</span></p>\n", words(shown.text("summary")));
+    html +=
+        &format!("<p>{} <span class=\"role\">{role}</span></p>\n", words(shown.text("summary")));
     if !shown.text("description").is_empty() {
         html += &format!("<p>{}</p>\n", words(shown.text("description")));
     }
@@ -87,13 +95,16 @@ fn operation(shown: &Shown<'_>, document: &Value) -> String {
         html += &fields(content.get("schema").unwrap_or(&Value::Null), document);
     }
     html += &answers(shown, document);
-    html += &format!("<pre><code>{}</code></pre>\n</article>\n", escape(&curl(shown, body, document)));
+    html +=
+        &format!("<pre><code>{}</code></pre>\n</article>\n", escape(&curl(shown, body, document)));
     html
 }
 
 fn parameters(shown: &Shown<'_>) -> String {
     let parameters = shown.operation.get("parameters").and_then(Value::as_array);
-    let Some(parameters) = parameters.filter(|parameters| !parameters.is_empty()) else { return String::new() };
+    let Some(parameters) = parameters.filter(|parameters| !parameters.is_empty()) else {
+        return String::new();
+    };
     let mut html = String::from("<h4>Parameters</h4>\n<dl>\n");
     for parameter in parameters {
         let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -128,8 +139,13 @@ fn entries(schema: &Value, document: &Value, depth: usize) -> String {
     while let Some(items) = schema.get("items") {
         schema = example::resolved(items, document);
     }
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let mut html = String::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let meant = meant(field, document);
@@ -164,14 +180,19 @@ fn values(schema: &Value) -> String {
 
 fn answers(shown: &Shown<'_>, document: &Value) -> String {
     let mut html = String::from("<h4>Answers</h4>\n");
-    let responses = shown.operation.get("responses").and_then(Value::as_object).into_iter().flatten();
+    let responses =
+        shown.operation.get("responses").and_then(Value::as_object).into_iter().flatten();
     for (status, response) in responses {
         // Errors are the same everywhere: they stand at the end of the page.
         let Some(about) = response.get("description").and_then(Value::as_str) else { continue };
         html += &format!("<p><strong>{}</strong> {}</p>\n", escape(status), words(about));
-        let content = response.get("content").and_then(Value::as_object).into_iter().flatten().next();
+        let content =
+            response.get("content").and_then(Value::as_object).into_iter().flatten().next();
         if let Some(schema) = content.and_then(|(_, content)| content.get("schema")) {
-            html += &format!("<details><summary>Fields</summary>\n{}</details>\n", fields(schema, document));
+            html += &format!(
+                "<details><summary>Fields</summary>\n{}</details>\n",
+                fields(schema, document)
+            );
         }
     }
     html
@@ -193,7 +214,11 @@ fn curl(shown: &Shown<'_>, body: Option<(&String, &Value)>, document: &Value) ->
             None => " --data-binary @FILE".to_owned(),
         };
     }
-    let path: Vec<String> = shown.path.split('/').map(|part| part.replace(['{', '}', '*'], "").replace('-', "_")).collect();
+    let path: Vec<String> = shown
+        .path
+        .split('/')
+        .map(|part| part.replace(['{', '}', '*'], "").replace('-', "_"))
+        .collect();
     let named = shown.path.split('/').zip(path).map(|(part, name)| {
         if part.starts_with('{') { name.to_uppercase() } else { part.to_owned() }
     });
@@ -202,7 +227,9 @@ fn curl(shown: &Shown<'_>, body: Option<(&String, &Value)>, document: &Value) ->
 }
 
 fn errors(document: &Value) -> String {
-    let mut html = String::from("<section id=\"errors\">\n<h2>errors</h2>\n<p>What cannot be carried out is answered as <code>application/problem+json</code>. Programs decide by <code>code</code>, which never changes its meaning.</p>\n");
+    let mut html = String::from(
+        "<section id=\"errors\">\n<h2>errors</h2>\n<p>What cannot be carried out is answered as <code>application/problem+json</code>. Programs decide by <code>code</code>, which never changes its meaning.</p>\n",
+    );
     let problem = document.pointer("/components/schemas/Problem").unwrap_or(&Value::Null);
     html += &fields(problem, document);
     let codes = document.pointer("/components/schemas/Code/oneOf").and_then(Value::as_array);
@@ -217,7 +244,13 @@ fn errors(document: &Value) -> String {
 /// Text in which what stands between backticks is code.
 fn words(text: &str) -> String {
     let parts = text.split('`').enumerate();
-    parts.map(|(at, part)| if at % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }).collect()
+    parts
+        .map(
+            |(at, part)| {
+                if at % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }
+            },
+        )
+        .collect()
 }
 
 /// Where a long path may be broken on a narrow screen.

@@ -38,7 +38,8 @@ impl TestHost {
         let agent = self.runner.library().agent(name).cloned();
         let agent = agent.map_err(|error| HostError::NotFound(error.to_string()))?;
         let script = wish.model.as_deref().unwrap_or(&self.script);
-        let model = ScriptedModel::parse("test", script)
+        let whole = format!("version: 1\n{}", script.trim_start_matches("version: 1\n"));
+        let model = ScriptedModel::parse("test", &whole)
             .map_err(|error| HostError::Invalid(error.to_string()))?;
         let models: Vec<Arc<dyn Model>> = vec![Arc::new(model)];
         Ok(Start {

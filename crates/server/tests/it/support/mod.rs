@@ -118,11 +118,6 @@ impl TestDaemon {
         self.folder.path().join("workspace")
     }
 
-    /// Its folders, for another one beside it.
-    pub(crate) fn shared_folder(&self) -> Arc<TempDir> {
-        Arc::clone(&self.folder)
-    }
-
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -72,7 +72,10 @@ async fn many_make_the_tables_at_once(server: &Server) {
     let stores = tasks.join_all().await;
     stores[0].put_fact("a", "b").await.unwrap();
     assert_eq!(stores[3].fact("a").await.unwrap().as_deref(), Some("b"));
-    assert_eq!(server.sql("many", "SELECT count(*), max(version) FROM toolcrib_schema"), format!("1|{}", newest()));
+    assert_eq!(
+        server.sql("many", "SELECT count(*), max(version) FROM toolcrib_schema"),
+        format!("1|{}", newest())
+    );
 }
 
 /// Switches that were on or off before there was a third state stay so.
@@ -86,7 +89,8 @@ async fn an_older_store_goes_forward_with_its_switches(server: &Server) {
         INSERT INTO switches VALUES ('ann', 'tool:a', true, 'bob', 1), ('ann', 'tool:b', false, 'bob', 2)",
     );
     let switches = open(&url).await.switches("ann").await.unwrap();
-    let states: Vec<_> = switches.iter().map(|row| (row.name.as_str(), row.state, row.at)).collect();
+    let states: Vec<_> =
+        switches.iter().map(|row| (row.name.as_str(), row.state, row.at)).collect();
     assert_eq!(states, [("tool:a", SwitchState::On, 1), ("tool:b", SwitchState::Off, 2)]);
     assert_eq!(server.sql("older", "SELECT version FROM toolcrib_schema"), newest().to_string());
 }

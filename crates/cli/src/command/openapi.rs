@@ -1,0 +1,9 @@
+//! `toolcrib openapi`: what the daemon's interface is, without a daemon.
+
+use crate::output::{self, Failure};
+
+pub(crate) fn run(json: bool) -> Result<u8, Failure> {
+    let operations = toolcrib_server::operations();
+    output::document(&toolcrib_server::document(&operations, env!("CARGO_PKG_VERSION")), json)?;
+    Ok(0)
+}

@@ -1,0 +1,101 @@
+//! `toolcrib service`: the daemon, started by the system.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::cli::{Service as Words, ServiceInstall};
+use crate::config::Env;
+use crate::output::{self, Failure};
+use crate::service::{Manager, Service};
+use crate::world;
+
+pub(super) fn run(command: &Words, json: bool) -> Result<u8, Failure> {
+    let manager = Manager::here();
+    match command {
+        Words::Install(command) => install(manager, command, json),
+        Words::Uninstall => uninstall(manager, json),
+        Words::Status => manager.status(),
+        Words::Start => {
+            manager.start()?;
+            said("the service is started", json)
+        }
+        Words::Stop => {
+            manager.stop()?;
+            said("the service is stopped", json)
+        }
+        Words::Logs { lines, follow } => manager.logs(*lines, *follow),
+    }
+}
+
+fn said(what: &str, json: bool) -> Result<u8, Failure> {
+    if json {
+        output::document(&json!({"done": what}), true)?;
+    } else {
+        output::note(&format!("toolcrib: {what}"));
+    }
+    Ok(0)
+}
+
+fn install(manager: Manager, command: &ServiceInstall, json: bool) -> Result<u8, Failure> {
+    let service = service(command)?;
+    let text = manager.text(&service)?;
+    if command.print {
+        output::exactly(&text)?;
+        return Ok(0);
+    }
+    let path = manager.path()?;
+    let is_other = fs::read_to_string(&path).is_ok_and(|old| old != text);
+    if is_other && !command.force {
+        return Err(Failure::usage(format!(
+            "{} is there already and says something else; --force writes over it",
+            path.display()
+        )));
+    }
+    let unwritable = |error: std::io::Error| Failure::run(format!("{}: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    // What the unit says it writes has to be there when it starts.
+    for folder in &service.writes {
+        fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    fs::write(&path, text).map_err(unwritable)?;
+    output::remark(&format!("{} is written", path.display()), json);
+    manager.install()?;
+    said("the service runs, and starts with every session", json)
+}
+
+fn uninstall(manager: Manager, json: bool) -> Result<u8, Failure> {
+    let path = manager.path()?;
+    if !path.exists() {
+        return Err(Failure::not_found(format!(
+            "the service is not installed: {} is not there",
+            path.display()
+        )));
+    }
+    // Its file goes too when there is nobody any more who would stop it.
+    let stopped = manager.uninstall();
+    fs::remove_file(&path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+    stopped?;
+    said("the service is gone; what is kept of you stays", json)
+}
+
+fn service(command: &ServiceInstall) -> Result<Service, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::run(format!("where this program is cannot be found out: {error}"))
+    })?;
+    let named: Vec<PathBuf> = command.workspace.iter().cloned().collect();
+    let workspace = world::roots(&named)?.into_iter().next().unwrap_or_default();
+    let workspace = workspace
+        .canonicalize()
+        .map_err(|error| Failure::usage(format!("{}: {error}", workspace.display())))?;
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let state = absolute(world::state_folder()?);
+    let config = world::config_folder().map(absolute);
+    let mut writes = vec![workspace.clone(), state];
+    writes.extend(config);
+    let home = Env::of_process().path("TOOLCRIB_HOME").map(absolute);
+    Ok(Service { program, workspace, home, writes })
+}

@@ -1,0 +1,32 @@
+//! Commands that are carried out by the daemon instead of here (`--daemon`), and what goes through it because it runs.
+
+mod call;
+mod decide;
+mod events;
+mod exec;
+mod run;
+mod switch;
+
+use crate::cli::World;
+use crate::output::Failure;
+
+pub(super) use call::run as call;
+pub(super) use decide::run as decide;
+pub(super) use exec::run as exec;
+pub(super) use run::run;
+pub(super) use switch::{kill, release, set as switch};
+
+/// Refuses words about surroundings: the daemon has its own.
+fn own_surroundings(world: &World) -> Result<(), Failure> {
+    let given = [
+        ("--root", !world.root.is_empty()),
+        ("--workspace", world.workspace.is_some()),
+        ("--tools", !world.tools.is_empty()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag} and --daemon exclude each other: the daemon works where it was started"
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,90 @@
+//! The daemon: does it answer, and what did one that died leave behind?
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use super::Finding;
+use crate::config::{self, Env};
+use crate::daemon::client::Client;
+use crate::daemon::{Place, is_alive, url};
+use crate::output::Failure;
+
+const NAME: &str = "daemon";
+/// Longest path of a socket (`sun_path` of `unix(7)`, 108 bytes with its end).
+const SOCKET_BYTES: usize = 107;
+
+pub(super) async fn look(fix: bool) -> Result<Vec<Finding>, Failure> {
+    let place = Place::own()?;
+    let mut found = Vec::new();
+    if place.socket().as_os_str().len() > SOCKET_BYTES {
+        let words = format!("the path of the socket is too long: {}", place.socket().display());
+        found.push(
+            Finding::warn(NAME, words).fix("name a shorter one: `socket` in the section [server]"),
+        );
+    }
+    let address = place.address();
+    match Client::own().await {
+        Ok(Some(client)) => {
+            let at = address.ok().flatten().as_ref().and_then(url);
+            let at = at.map(|url| format!(" at {url}")).unwrap_or_default();
+            let (version, seconds) = (&client.health.version, client.health.up_seconds);
+            found.push(Finding::ok(NAME, format!("{version} answers{at}, for {seconds} s")));
+        }
+        Ok(None) => {
+            found.extend(left_behind(&place, fix));
+            found.push(port());
+        }
+        Err(failure) => found.push(Finding::fail(NAME, failure.message)),
+    }
+    Ok(found)
+}
+
+/// What a daemon that is gone has left.
+fn left_behind(place: &Place, fix: bool) -> Vec<Finding> {
+    let Ok(Some(address)) = place.address() else { return Vec::new() };
+    if is_alive(&address) {
+        let words = format!("process {} does not answer on its socket", address.pid);
+        let fix = format!("`toolcrib status` in a moment, else `kill {}`", address.pid);
+        return vec![Finding::fail(NAME, words).fix(fix)];
+    }
+    let socket = address.unix.clone();
+    let files = [Some(place.address_file()), socket];
+    let files: Vec<_> =
+        files.into_iter().flatten().filter(|path| path.symlink_metadata().is_ok()).collect();
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    let words = format!("a daemon that died left {}", names.join(" and "));
+    if !fix {
+        return vec![
+            Finding::warn(NAME, words)
+                .fix("the next start replaces it, `toolcrib doctor --fix` removes it"),
+        ];
+    }
+    let removed: Result<(), _> =
+        files.iter().try_for_each(|path: &std::path::PathBuf| remove(path));
+    vec![match removed {
+        Ok(()) => Finding::fixed(NAME, format!("{words}; it is removed")),
+        Err(error) => Finding::warn(NAME, format!("{words}, and it cannot be removed: {error}")),
+    }]
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    fs::remove_file(path)
+}
+
+/// Whether one could listen.
+fn port() -> Finding {
+    let section =
+        config::load(&Env::of_process(), None).map(|config| config.server).unwrap_or_default();
+    if section.tcp == Some(false) {
+        return Finding::ok(NAME, "none runs; it would listen on its socket");
+    }
+    let address = section.listen.unwrap_or(config::LISTEN);
+    match TcpListener::bind(address) {
+        Ok(_) => Finding::ok(NAME, format!("none runs; {address} is free for one")),
+        Err(error) => {
+            Finding::warn(NAME, format!("none runs, and {address} cannot be listened on: {error}"))
+                .fix("name another address: `toolcrib config set server.listen 127.0.0.1:0`")
+        }
+    }
+}

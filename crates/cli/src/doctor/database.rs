@@ -1,0 +1,132 @@
+//! The database, the secrets, the audit and what was left in the middle.
+
+use toolcrib_app::core::RunStatus;
+use toolcrib_app::store::Survey;
+use toolcrib_app::{KillSwitch, Stores};
+
+use super::Finding;
+use crate::output::Failure;
+use crate::{session, world};
+
+const NAME: &str = "store";
+/// Free pages of a database that are worth a word.
+const MANY_FREE: u64 = 256 * 1024 * 1024;
+/// Runs that are looked at.
+const LOOKED_AT: usize = 1_000;
+
+pub(super) async fn look() -> Result<Vec<Finding>, Failure> {
+    let mut found = vec![secrets()?];
+    if world::is_shared()? {
+        match world::unsigned_stores() {
+            Ok(stores) => {
+                found.push(Finding::ok(NAME, "the shared database answers"));
+                found.extend(left(&stores).await);
+            }
+            Err(failure) => found.push(
+                Finding::fail(NAME, failure.message)
+                    .fix("look at TOOLCRIB_DATABASE_URL and its server"),
+            ),
+        }
+    } else {
+        found.extend(own().await?);
+    }
+    found.extend(stopped()?);
+    Ok(found)
+}
+
+async fn own() -> Result<Vec<Finding>, Failure> {
+    let path = world::database()?;
+    if !path.exists() {
+        return Ok(vec![Finding::ok(NAME, "there is no database yet; the first call makes it")]);
+    }
+    let survey = match Survey::of(&path) {
+        Ok(survey) => survey,
+        Err(error) => {
+            let backup = "put a backup in its place: `toolcrib restore FILE --force`";
+            return Ok(vec![Finding::fail(NAME, error.to_string()).fix(backup)]);
+        }
+    };
+    if let Some(problem) = survey.problems.first() {
+        let words = format!("{} is damaged: {problem}", path.display());
+        let fix = "keep a copy of it, then `toolcrib restore FILE --force`";
+        return Ok(vec![Finding::fail(NAME, words).fix(fix)]);
+    }
+    if survey.version > survey.known {
+        let words = format!(
+            "{} has version {}, and this program knows {}",
+            path.display(),
+            survey.version,
+            survey.known
+        );
+        return Ok(vec![Finding::fail(NAME, words).fix("use a newer Toolcrib")]);
+    }
+    let mut found = Vec::new();
+    let size = survey.bytes / 1_000_000;
+    let later = if survey.version < survey.known {
+        "; it is brought up to date when it is opened"
+    } else {
+        ""
+    };
+    found.push(Finding::ok(
+        NAME,
+        format!(
+            "version {} of {}, {size} MB, every page is sound{later}",
+            survey.version, survey.known
+        ),
+    ));
+    if survey.free_bytes > MANY_FREE && survey.free_bytes * 2 > survey.bytes {
+        let free = survey.free_bytes / 1_000_000;
+        found.push(Finding::warn(
+            NAME,
+            format!("{free} MB of it are empty pages, which are used again"),
+        ));
+    }
+    match world::unsigned_stores() {
+        Ok(stores) => found.extend(left(&stores).await),
+        Err(failure) => found.push(Finding::fail(NAME, failure.message)),
+    }
+    Ok(found)
+}
+
+/// Runs whose process is gone.
+async fn left(stores: &Stores) -> Vec<Finding> {
+    let running = stores.runs.runs("", Some(RunStatus::Running), LOOKED_AT).await;
+    let running = match running {
+        Ok(running) => running,
+        Err(error) => return vec![Finding::fail(NAME, error.to_string())],
+    };
+    let mut count = 0;
+    for run in &running {
+        if matches!(session::is_worked_on(run, stores).await, Ok(false)) {
+            count += 1;
+        }
+    }
+    if count == 0 {
+        return Vec::new();
+    }
+    let words = format!("{count} runs were left in the middle by processes that are gone");
+    vec![
+        Finding::warn("runs", words)
+            .fix("`toolcrib resume --list` shows them; a daemon takes up its own"),
+    ]
+}
+
+/// The vault opens.
+fn secrets() -> Result<Finding, Failure> {
+    let vault = world::vault()?;
+    Ok(match vault.read() {
+        Ok(secrets) => Finding::ok("secrets", format!("{} are kept", secrets.len())),
+        Err(error) => Finding::fail("secrets", error.to_string()),
+    })
+}
+
+/// Whether tools stand still.
+fn stopped() -> Result<Option<Finding>, Failure> {
+    let stop = KillSwitch::of(&world::state_folder()?).read();
+    Ok(stop.map(|stop| {
+        let by = if stop.by.is_empty() { "somebody".to_owned() } else { stop.by };
+        let why = if stop.why.is_empty() { String::new() } else { format!(": {}", stop.why) };
+        Finding::warn("tools", format!("every tool is stopped by {by}{why}"))
+            .fix("toolcrib start-tools")
+    }))
+}

@@ -1,0 +1,79 @@
+//! One thing that was looked at.
+
+use serde::Serialize;
+
+/// How it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    /// As it should be.
+    Ok,
+    /// It works, and somebody should know.
+    Warn,
+    /// It does not work.
+    Fail,
+    /// It was wrong, and is repaired.
+    Fixed,
+}
+
+impl State {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    /// What it is about.
+    pub(crate) name: &'static str,
+    /// How it is.
+    pub(crate) state: State,
+    /// The same in words.
+    pub(crate) message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+    /// Whether it makes the configuration unusable (exit code 3).
+    #[serde(skip)]
+    pub(crate) of_configuration: bool,
+}
+
+impl Finding {
+    fn new(name: &'static str, state: State, message: impl Into<String>) -> Self {
+        Self { name, state, message: message.into(), fix: None, of_configuration: false }
+    }
+
+    pub(super) fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, State::Ok, message)
+    }
+
+    pub(super) fn warn(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, State::Warn, message)
+    }
+
+    pub(super) fn fail(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, State::Fail, message)
+    }
+
+    pub(super) fn fixed(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, State::Fixed, message)
+    }
+
+    /// Says what to do.
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// It makes the configuration unusable.
+    pub(super) fn of_configuration(mut self) -> Self {
+        self.of_configuration = true;
+        self
+    }
+}

@@ -1,0 +1,62 @@
+//! Providers: is one set up, and do those that are set up answer?
+
+use std::time::Duration;
+
+use toolcrib_app::net::{AddressPolicy, Follow, HttpClient, Limits, Request};
+use toolcrib_app::providers::live::ProviderKind;
+
+use super::Finding;
+use crate::config::Config;
+
+const NAME: &str = "providers";
+/// Longer than that, and a person would give up too.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) async fn look(config: &Config, online: bool) -> Vec<Finding> {
+    if config.providers.is_empty() && config.model.default.is_none() {
+        return vec![
+            Finding::ok(NAME, "none is set up in a file; keys in the environment count too")
+                .fix("docs/providers.md says how"),
+        ];
+    }
+    let mut found = vec![Finding::ok(NAME, format!("{} are set up", config.providers.len()))];
+    if !online {
+        return found;
+    }
+    for (id, section) in &config.providers {
+        let kind = section.kind.or_else(|| id.0.parse::<ProviderKind>().ok());
+        let url = section.base_url.clone().or_else(|| Some(kind?.default_base_url()?.to_owned()));
+        found.push(match url {
+            Some(url) => answers(&id.0, &url).await,
+            None => Finding::warn(NAME, format!("{}: where it is was not said", id.0)),
+        });
+    }
+    found
+}
+
+/// Whether anything answers there, whatever it says: no key is sent.
+async fn answers(id: &str, url: &str) -> Finding {
+    let shown = url.split('@').next_back().unwrap_or_default();
+    let policy = authority(url).and_then(|target| AddressPolicy::allowing([target]).ok());
+    let Some(policy) = policy else {
+        return Finding::fail(NAME, format!("{id}: {shown} is no address"));
+    };
+    let request = Request { follow: Follow::Never, ..Request::get(url) };
+    let limits = Limits { total: PATIENCE, ..Limits::default() };
+    match HttpClient::new(policy).fetch(&request, &limits).await {
+        Ok(response) => {
+            Finding::ok(NAME, format!("{id}: {shown} answers (HTTP {})", response.head.status))
+        }
+        Err(error) => Finding::fail(NAME, format!("{id}: {shown} does not answer: {error}"))
+            .fix("look at the network, at `base_url`, and whether the server runs"),
+    }
+}
+
+/// Host and port of a URL.
+fn authority(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let has_port = authority.rsplit(']').next()?.contains(':');
+    let port = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
+    Some(if has_port { authority.to_owned() } else { format!("{authority}:{port}") })
+}

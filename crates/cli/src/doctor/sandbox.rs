@@ -1,0 +1,26 @@
+//! What the sandbox of this host holds: tried, not read off a version number.
+
+use toolcrib_app::sandbox::{Backend as _, Feature, Level, Local};
+
+use super::Finding;
+
+const NAME: &str = "sandbox";
+
+pub(super) async fn look() -> Vec<Finding> {
+    let probe = Local::new().probe().await;
+    let words = format!("programs can be held at the level {}", probe.strongest);
+    let mut found = vec![match probe.strongest {
+        Level::None => {
+            Finding::warn(NAME, "programs cannot be held back here: they may do what you may")
+        }
+        Level::Reduced => Finding::warn(NAME, words),
+        _ => Finding::ok(NAME, words),
+    }];
+    let all = probe.features.iter().chain(&probe.limits);
+    found.extend(all.map(|Feature { name, works, detail }| {
+        let works = if *works { "works" } else { "does not work" };
+        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+        Finding::ok(NAME, format!("{name} {works}{detail}"))
+    }));
+    found
+}

@@ -1,0 +1,156 @@
+//! systemd, for one user.
+
+use std::path::{Path, PathBuf};
+
+use super::program::{done, shown};
+use super::{NAME, Service};
+use crate::config::Env;
+use crate::output::Failure;
+
+const PROGRAM: &str = "systemctl";
+const UNIT: &str = "toolcrib.service";
+
+/// `$XDG_CONFIG_HOME/systemd/user`, where systemd looks for units of a user (`systemd.unit(5)`).
+pub(super) fn path() -> Result<PathBuf, Failure> {
+    let env = Env::of_process();
+    let config = env.path("XDG_CONFIG_HOME").or_else(|| Some(env.path("HOME")?.join(".config")));
+    let config = config.ok_or_else(|| Failure::configuration("there is no home folder"))?;
+    Ok(config.join("systemd/user").join(UNIT))
+}
+
+/// The unit. Tools are programs of the user's: what is closed here is closed for them too.
+pub(super) fn unit(service: &Service) -> Result<String, Failure> {
+    let program = quoted(&service.program)?;
+    let workspace = quoted(&service.workspace)?;
+    let home = match &service.home {
+        Some(home) => {
+            format!("Environment={}\n", quoted_text(&format!("TOOLCRIB_HOME={}", text(home)?)))
+        }
+        None => String::new(),
+    };
+    let writes: Result<Vec<String>, Failure> =
+        service.writes.iter().map(|path| quoted(path)).collect();
+    let writes = writes?.join(" ");
+    Ok(format!(
+        "\
+[Unit]
+Description=Toolcrib: tools for AI agents
+Documentation=man:toolcrib(1)
+After=network-online.target
+
+[Service]
+Type=notify
+NotifyAccess=main
+ExecStart={program} serve --workspace {workspace}
+ExecReload=/bin/kill -HUP $MAINPID
+WorkingDirectory={workspace}
+{home}Restart=on-failure
+RestartSec=2s
+# Longer than `drain` of the section [server].
+TimeoutStopSec=60s
+WatchdogSec=60s
+LimitNOFILE=65536
+UMask=0077
+
+# What it does not need. Programs that tools run are held to the same.
+NoNewPrivileges=yes
+ProtectSystem=strict
+ReadWritePaths={writes}
+PrivateTmp=yes
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectControlGroups=yes
+RestrictSUIDSGID=yes
+RestrictRealtime=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=default.target
+"
+    ))
+}
+
+fn text(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| Failure::usage(format!("{} is no UTF-8 text", path.display())))
+}
+
+fn quoted(path: &Path) -> Result<String, Failure> {
+    let text = text(path)?;
+    if text.chars().any(char::is_control) {
+        return Err(Failure::usage("the path holds control characters"));
+    }
+    Ok(quoted_text(text))
+}
+
+/// As `systemd.syntax(7)` quotes: `%` begins a specifier and `$` a variable.
+fn quoted_text(text: &str) -> String {
+    let escaped =
+        text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    let is_plain =
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-=".contains(&byte));
+    if is_plain { escaped } else { format!("\"{escaped}\"") }
+}
+
+pub(super) fn install() -> Result<(), Failure> {
+    done(PROGRAM, &["--user", "daemon-reload"])?;
+    done(PROGRAM, &["--user", "enable", "--now", UNIT])
+}
+
+pub(super) fn uninstall() -> Result<(), Failure> {
+    done(PROGRAM, &["--user", "disable", "--now", UNIT])
+}
+
+pub(super) fn start() -> Result<(), Failure> {
+    done(PROGRAM, &["--user", "start", UNIT])
+}
+
+pub(super) fn stop() -> Result<(), Failure> {
+    done(PROGRAM, &["--user", "stop", UNIT])
+}
+
+pub(super) fn status() -> Result<u8, Failure> {
+    shown(PROGRAM, &["--user", "--no-pager", "status", UNIT])
+}
+
+pub(super) fn logs(lines: u32, follow: bool) -> Result<u8, Failure> {
+    let lines = lines.to_string();
+    let mut args = vec!["--user", "--unit", NAME, "--lines", &lines, "--no-pager"];
+    if follow {
+        args.push("--follow");
+    }
+    shown("journalctl", &args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(workspace: &str) -> Service {
+        Service {
+            program: "/usr/bin/toolcrib".into(),
+            workspace: workspace.into(),
+            home: None,
+            writes: vec![workspace.into()],
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_as_systemd_reads_them() {
+        let check = |workspace: &str, line: &str| {
+            let unit = unit(&service(workspace)).unwrap();
+            assert!(unit.contains(&format!("serve --workspace {line}\n")), "{unit}");
+            assert!(unit.contains(&format!("ReadWritePaths={line}\n")), "{unit}");
+        };
+        check("/srv/work", "/srv/work");
+        check("/srv/my work", "\"/srv/my work\"");
+        check("/srv/100%\"$HOME\\x", "\"/srv/100%%\\\"$$HOME\\\\x\"");
+        assert!(unit(&service("/srv/a\nExecStart=/bin/sh")).is_err());
+        let home = Service { home: Some("/srv/t c".into()), ..service("/w") };
+        assert!(unit(&home).unwrap().contains("Environment=\"TOOLCRIB_HOME=/srv/t c\"\n"));
+    }
+}

@@ -1,0 +1,60 @@
+//! `toolcrib service`: the file that the system is given, and clear words where there is nobody to give it to.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{TestEnv, end};
+
+#[test]
+fn the_unit_is_one_that_systemd_reads() {
+    let env = TestEnv::new();
+    let unit = env.run(&["service", "install", "--print"]).code(0).stdout;
+    for line in ["Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "WatchdogSec=60s"] {
+        assert!(unit.lines().any(|own| own == line), "{line}: {unit}");
+    }
+    assert!(unit.contains(&format!("serve --workspace {}", env.root().display())), "{unit}");
+    assert!(unit.contains("TOOLCRIB_HOME="), "{unit}");
+    let path = env.outside().join("toolcrib.service");
+    fs::write(&path, unit).unwrap();
+    // Where systemd is, it says what it makes of it.
+    let Ok(verified) =
+        Command::new("systemd-analyze").args(["--user", "verify"]).arg(&path).output()
+    else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("toolcrib.service")).collect();
+    assert!(
+        ours.iter().all(|line| line.contains("man page") || line.contains("Man page")),
+        "{said}"
+    );
+}
+
+#[test]
+fn where_nobody_starts_services_that_is_said() {
+    let env = TestEnv::new();
+    let run = |args: &[&str]| {
+        let mut command = env.command(args);
+        command.env("PATH", env.outside());
+        end(command, b"")
+    };
+    for args in [
+        &["service", "status"][..],
+        &["service", "start"],
+        &["service", "stop"],
+        &["service", "logs"],
+    ] {
+        run(args).code(1).says(&["is not here", "toolcrib serve"]);
+    }
+    run(&["service", "uninstall"]).code(4).says(&["not installed"]);
+    run(&["service", "install"]).code(1).says(&["is not here"]);
+    // Its file is written, and not written over without a word.
+    let unit = env.outside().join("nobody/.config/systemd/user/toolcrib.service");
+    assert!(fs::read_to_string(&unit).unwrap().contains("[Service]"));
+    fs::write(&unit, "mine").unwrap();
+    run(&["service", "install"]).code(2).says(&["--force"]);
+    run(&["service", "install", "--workspace", "/"]).code(2);
+    assert_eq!(fs::read_to_string(&unit).unwrap(), "mine");
+    let json = run(&["service", "install", "--print", "--json"]).code(0).stdout;
+    assert!(json.starts_with("[Unit]"));
+}

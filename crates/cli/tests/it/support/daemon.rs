@@ -1,0 +1,139 @@
+//! The daemon of one test: started as a person starts it, stopped at the end.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Ended, TestEnv};
+
+/// A daemon that has not answered then hangs. Generous: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A daemon at work.
+pub(crate) struct DaemonProcess {
+    child: Child,
+    /// What it said when it answered.
+    pub(crate) ready: Value,
+    /// Its log, as it comes.
+    log: mpsc::Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl DaemonProcess {
+    /// On any free port of this machine, and on its socket.
+    #[track_caller]
+    pub(crate) fn start(env: &TestEnv, more: &[&str]) -> Self {
+        let fixed = ["serve", "--listen", "127.0.0.1:0", "--json", "--log-level", "debug"];
+        let mut child = env.command(&[&fixed, more].concat()).stdin(Stdio::null()).spawn().unwrap();
+        let stderr = child.stderr.take().unwrap();
+        let (send, log) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let stdout = child.stdout.take().unwrap();
+        let (first, ready) = mpsc::channel();
+        thread::spawn(move || {
+            let mut lines = BufReader::new(stdout).lines();
+            let _ = first.send(lines.next());
+            // Read on, so that it never waits for us.
+            lines.for_each(drop);
+        });
+        let line = ready.recv_timeout(PATIENCE).ok().flatten().and_then(Result::ok);
+        let Some(line) = line else {
+            let _ = child.kill();
+            let said: Vec<String> = log.iter().collect();
+            panic!("the daemon does not answer: {}", said.join("\n"));
+        };
+        Self { child, ready: super::json(&line), log, seen: Vec::new() }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its URL.
+    pub(crate) fn url(&self) -> String {
+        self.ready["url"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.ready["socket"].as_str().unwrap().into()
+    }
+
+    /// Waits until its log says this.
+    #[track_caller]
+    pub(crate) fn says(&mut self, words: &str) -> String {
+        let until = Instant::now() + PATIENCE;
+        if let Some(line) = self.seen.iter().find(|line| line.contains(words)) {
+            return line.clone();
+        }
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(line) = self.log.recv_timeout(left) else {
+                panic!("{words:?} is not said: {}", self.seen.join("\n"));
+            };
+            self.seen.push(line.clone());
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    /// Sends a request over TCP by hand; the whole answer.
+    #[track_caller]
+    pub(crate) fn raw(&self, request: &str) -> String {
+        let address = self.url().trim_start_matches("http://").to_owned();
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = request.replace("{host}", &address);
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// `toolcrib stop`, and waits for its end; its exit code.
+    #[track_caller]
+    pub(crate) fn stop(mut self, env: &TestEnv) -> (Ended, i32) {
+        let ended = env.run(&["stop"]);
+        let code = self.ended();
+        (ended, code)
+    }
+
+    /// Waits for its end; its exit code.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> i32 {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code().unwrap_or(-1);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the daemon works on");
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for DaemonProcess {
+    fn drop(&mut self) {
+        // Already gone after `stop`; a failed test must not leave it behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

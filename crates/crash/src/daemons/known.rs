@@ -1,0 +1,166 @@
+//! What callers know, and those who decided.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::http::Reply;
+use super::tally::{Finding, Tally};
+
+/// A call as its caller knows it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownCall {
+    /// Its id, once it was accepted.
+    pub(super) id: Option<String>,
+    /// What it was last seen to become.
+    pub(super) status: Option<String>,
+    /// When it was sent, or last seen to wait for a person.
+    pub(super) since: Option<Instant>,
+    /// The longest that it took from then to its end.
+    pub(super) took: Option<Duration>,
+}
+
+impl KnownCall {
+    fn is_over(&self) -> bool {
+        self.took.is_some()
+    }
+}
+
+/// A run as its caller knows it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownRun {
+    /// Its id, once it was begun.
+    pub(super) id: Option<String>,
+    /// How it ended.
+    pub(super) status: Option<String>,
+}
+
+/// What was said about one question.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownQuestion {
+    /// Decisions that were accepted, in words.
+    pub(super) won: Vec<String>,
+    /// The first decision, as those were told who came too late.
+    pub(super) first: Vec<String>,
+}
+
+#[derive(Default)]
+struct Inside {
+    calls: Vec<KnownCall>,
+    runs: Vec<KnownRun>,
+    questions: HashMap<String, KnownQuestion>,
+}
+
+/// Everything that anybody was told.
+pub(super) struct Known(Mutex<Inside>);
+
+impl Known {
+    pub(super) fn new(calls: u32, runs: u32) -> Self {
+        let calls = vec![KnownCall::default(); calls as usize];
+        let runs = vec![KnownRun::default(); runs as usize];
+        Self(Mutex::new(Inside { calls, runs, ..Inside::default() }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call is about to be sent for the first time.
+    pub(super) fn sending(&self, call: usize) {
+        if let Some(known) = self.lock().calls.get_mut(call) {
+            known.since = Some(Instant::now());
+        }
+    }
+
+    /// A document about a call, as the answer to it or looked up.
+    pub(super) fn told(&self, call: usize, document: &Reply, tally: &Tally) {
+        let (Some(id), Some(status)) = (document.word("call"), document.word("status")) else {
+            return tally.found(Finding::Contradiction, &format!("no document: {document:?}"));
+        };
+        let mut inside = self.lock();
+        let Some(known) = inside.calls.get_mut(call) else { return };
+        if known.id.as_deref().is_some_and(|before| before != id) {
+            let words = format!("one key, and the calls {:?} and {id}", known.id);
+            tally.found(Finding::Doubled, &words);
+        }
+        known.id = Some(id.to_owned());
+        // A call whose process is gone is said to be unknown before anybody has written that down.
+        let is_over = match status {
+            "running" => false,
+            "waiting" => {
+                known.since = Some(Instant::now());
+                false
+            }
+            "unknown" => document.word("error_type").is_some(),
+            _ => true,
+        };
+        match &known.status {
+            Some(before) if known.is_over() && before != status => {
+                let words = format!("{id}: it was {before}, then {status}");
+                tally.found(Finding::Contradiction, &words);
+            }
+            _ if is_over && !known.is_over() => {
+                known.took = known.since.map(|since| since.elapsed());
+                known.status = Some(status.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// A document about a run.
+    pub(super) fn told_of_run(&self, run: usize, document: &Reply, tally: &Tally) {
+        let (Some(id), Some(state)) = (document.word("run"), document.word("state")) else {
+            return tally.found(Finding::Contradiction, &format!("no run: {document:?}"));
+        };
+        let mut inside = self.lock();
+        let Some(known) = inside.runs.get_mut(run) else { return };
+        if known.id.as_deref().is_some_and(|before| before != id) {
+            tally
+                .found(Finding::Doubled, &format!("one key, and the runs {:?} and {id}", known.id));
+        }
+        known.id = Some(id.to_owned());
+        if state == "ended" {
+            known.status = document.word("status").map(str::to_owned);
+        }
+    }
+
+    /// A decision was accepted.
+    pub(super) fn won(&self, approval: &str, decision: &str) {
+        let mut inside = self.lock();
+        inside.questions.entry(approval.to_owned()).or_default().won.push(decision.to_owned());
+    }
+
+    /// A decision came too late; the first one, as it was told.
+    pub(super) fn lost(&self, approval: &str, first: &Value) {
+        let first = first.get("decision").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.lock().questions.entry(approval.to_owned()).or_default().first.push(first);
+    }
+
+    /// Calls that were accepted and are not over, with their places and ids.
+    pub(super) fn open_calls(&self) -> Vec<(usize, String)> {
+        let inside = self.lock();
+        let open = inside.calls.iter().enumerate().filter(|(_, call)| !call.is_over());
+        open.filter_map(|(place, call)| Some((place, call.id.clone()?))).collect()
+    }
+
+    /// The same of runs.
+    pub(super) fn open_runs(&self) -> Vec<(usize, String)> {
+        let inside = self.lock();
+        let open = inside.runs.iter().enumerate().filter(|(_, run)| run.status.is_none());
+        open.filter_map(|(place, run)| Some((place, run.id.clone()?))).collect()
+    }
+
+    pub(super) fn calls(&self) -> Vec<KnownCall> {
+        self.lock().calls.clone()
+    }
+
+    pub(super) fn runs(&self) -> Vec<KnownRun> {
+        self.lock().runs.clone()
+    }
+
+    pub(super) fn questions(&self) -> HashMap<String, KnownQuestion> {
+        self.lock().questions.clone()
+    }
+}

@@ -1,0 +1,43 @@
+//! The audit: its records, the proof that nobody edited them, and an export that can be verified elsewhere.
+
+mod export;
+mod list;
+mod proof;
+
+use crate::api::{Api, Operation, Page};
+use crate::role::Role;
+
+use export::{ExportQuery, export_audit};
+use list::{AuditQuery, RecordRow, list_records};
+use proof::{Checkpointed, Verified, VerifyBody, checkpoint_now, verify_audit};
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/audit", Role::Viewer, "Lists records of the audit, newest first.");
+    let list = list.query::<AuditQuery>();
+    api.add(list.ok::<Page<RecordRow>>("Those that fit."), list_records);
+    let verify = Operation::post(
+        "/audit/verify",
+        Role::Operator,
+        "Verifies that no record was changed, taken out, added or moved.",
+    );
+    let verify =
+        verify.about("With the key and the anchors of this machine. Every record is read.");
+    api.add(verify.body::<VerifyBody>().ok::<Verified>("What was found."), verify_audit);
+    let checkpoint =
+        Operation::post("/audit/checkpoint", Role::Operator, "Signs the newest record.");
+    api.add(checkpoint.ok::<Checkpointed>("It is signed."), checkpoint_now);
+    let export = Operation::get(
+        "/audit/export",
+        Role::Owner,
+        "Streams all records with hashes and checkpoints, as JSON lines.",
+    );
+    let export = export.about("`toolcrib audit verify FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.");
+    let export = export.query::<ExportQuery>();
+    api.add(
+        export.gives(
+            "application/x-ndjson",
+            "One line per chain begin, checkpoint, record and chain end.",
+        ),
+        export_audit,
+    );
+}

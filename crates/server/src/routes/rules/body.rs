@@ -1,0 +1,144 @@
+//! Rules as they are sent and shown.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toolcrib_app::core::Verdict;
+use toolcrib_app::rules::{Layer, RuleText, Written};
+
+/// What a rule says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Effect {
+    /// It may run.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// It must not run.
+    Deny,
+}
+
+impl From<Verdict> for Effect {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Allow => Self::Allow,
+            Verdict::Ask => Self::Ask,
+            Verdict::Deny => Self::Deny,
+        }
+    }
+}
+
+impl From<Effect> for Verdict {
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Allow => Self::Allow,
+            Effect::Ask => Self::Ask,
+            Effect::Deny => Self::Deny,
+        }
+    }
+}
+
+/// A rule as it is written (docs/rules.md).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleBody {
+    /// What it says.
+    effect: Effect,
+    /// What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
+    rule: String,
+    /// Agents it holds for; empty = all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<String>,
+    /// Channels it holds for (`chat`, `background`, `external-agent`); empty = all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    channels: Vec<String>,
+    /// Workspace folders it holds for; empty = all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    workspaces: Vec<String>,
+    /// Why it is there: shown wherever it decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Calls that it must match: checked before it is taken.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    matches: Vec<String>,
+    /// Calls that it must not match: checked before it is taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_match: Vec<String>,
+    /// When it ends: a date, or a time with its zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
+    /// That its author knows that it allows more than it seems to.
+    #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
+    is_unsafe: bool,
+}
+
+impl From<RuleText> for RuleBody {
+    fn from(text: RuleText) -> Self {
+        let RuleText { effect, rule, agents, channels, workspaces, reason, .. } = text;
+        let RuleText { matches, not_match, expires, is_unsafe, .. } = text;
+        let effect = effect.into();
+        Self {
+            effect,
+            rule,
+            agents,
+            channels,
+            workspaces,
+            reason,
+            matches,
+            not_match,
+            expires,
+            is_unsafe,
+        }
+    }
+}
+
+impl From<RuleBody> for RuleText {
+    fn from(body: RuleBody) -> Self {
+        let RuleBody { effect, rule, agents, channels, workspaces, reason, .. } = body;
+        let RuleBody { matches, not_match, expires, is_unsafe, .. } = body;
+        let effect = effect.into();
+        Self {
+            effect,
+            rule,
+            agents,
+            channels,
+            workspaces,
+            reason,
+            matches,
+            not_match,
+            expires,
+            is_unsafe,
+        }
+    }
+}
+
+/// A rule with where it stands.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct RuleRow {
+    /// Its place in the list, from 1.
+    number: usize,
+    /// The rule.
+    #[serde(flatten)]
+    rule: RuleBody,
+    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that nobody has trusted).
+    layer: String,
+    /// Where it is written: `PATH:LINE`.
+    origin: String,
+    /// Whether it has any say: what an untrusted workspace allows, it allows nobody.
+    counts: bool,
+}
+
+fn row(number: usize, rule: &Written) -> RuleRow {
+    let Written { text, layer, origin } = rule;
+    RuleRow {
+        number,
+        rule: text.clone().into(),
+        layer: json!(layer).as_str().unwrap_or_default().to_owned(),
+        origin: origin.clone(),
+        counts: *layer != Layer::Untrusted || text.effect != Verdict::Allow,
+    }
+}
+
+pub(super) fn numbered(rules: &[Written]) -> Vec<RuleRow> {
+    rules.iter().enumerate().map(|(at, rule)| row(at + 1, rule)).collect()
+}

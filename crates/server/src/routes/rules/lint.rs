@@ -1,0 +1,69 @@
+//! What is wrong with rules.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::rules::{Finding, Layer, RuleSet, Severity, Written};
+
+use super::body::RuleBody;
+use crate::api::{Json, Page};
+use crate::daemon::Daemon;
+
+/// Rules to be looked at.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LintBody {
+    /// Rules that are written nowhere yet; absent = those in force.
+    rules: Option<Vec<RuleBody>>,
+}
+
+/// What is to be said of a rule.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct FindingRow {
+    /// `error` (the rule would not be taken) or `warning`.
+    severity: String,
+    /// Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request.
+    origin: String,
+    /// The rule as it is written.
+    rule: String,
+    /// What is wrong with it, and the spelling that works.
+    what: String,
+}
+
+pub(super) async fn lint_rules(
+    State(daemon): State<Daemon>,
+    Json(body): Json<LintBody>,
+) -> Json<Page<FindingRow>> {
+    let toolcrib = daemon.toolcrib();
+    let written = match body.rules {
+        None => toolcrib.rules().written().to_vec(),
+        Some(rules) => {
+            rules.into_iter().enumerate().map(|(at, rule)| unwritten(at, rule)).collect()
+        }
+    };
+    let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
+    let known: Vec<String> = specs
+        .flat_map(|spec| std::iter::once(spec.name.to_string()).chain(spec.aliases.clone()))
+        .collect();
+    let anywhere = RuleSet::lint(&written);
+    let findings = RuleSet::lint_for(&written, &known).into_iter().map(|finding| {
+        // A tool that is not there may be there tomorrow: its rules are only warned of.
+        let severity =
+            if anywhere.contains(&finding) { finding.severity } else { Severity::Warning };
+        finding_row(Finding { severity, ..finding })
+    });
+    Json(Page::whole(findings.collect()))
+}
+
+fn unwritten(at: usize, rule: RuleBody) -> Written {
+    Written { text: rule.into(), layer: Layer::User, origin: format!("rules:{}", at + 1) }
+}
+
+fn finding_row(finding: Finding) -> FindingRow {
+    let Finding { severity, origin, rule, what } = finding;
+    let severity = match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    FindingRow { severity: severity.to_owned(), origin, rule, what }
+}
