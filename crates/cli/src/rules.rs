@@ -61,8 +61,7 @@ pub(crate) fn load(workspace: Option<&Path>, config: &Config) -> Result<RuleSet,
 ///
 /// # Errors
 /// Exit code 3, with the name that was probably meant.
-pub(crate) fn check_names(toolcrib: &Toolcrib) -> Result<(), Failure> {
-    let rules = toolcrib.rules();
+pub(crate) fn check_names(rules: &RuleSet, toolcrib: &Toolcrib) -> Result<(), Failure> {
     let closing = rules.written().iter().filter(|rule| rule.text.effect != Verdict::Allow);
     let closing: Vec<Written> = closing.cloned().collect();
     if closing.is_empty() {

@@ -9,7 +9,7 @@ use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::core::near::slips;
-use toolcrib_app::rules::class_names;
+use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{Builder, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib};
@@ -347,7 +347,16 @@ pub(crate) fn say_slips_of_hooks(toolcrib: &Toolcrib, config: &Config) {
 
 /// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the tool that was meant would be open.
 pub(crate) fn check_tools(toolcrib: &Toolcrib, config: &Config) -> Result<(), Failure> {
-    rules::check_names(toolcrib)?;
+    check_words(toolcrib, config, &toolcrib.rules())
+}
+
+/// The same of a configuration and rules that are not in force yet.
+pub(crate) fn check_words(
+    toolcrib: &Toolcrib,
+    config: &Config,
+    rules: &RuleSet,
+) -> Result<(), Failure> {
+    rules::check_names(rules, toolcrib)?;
     let unknown = unknown_tools(toolcrib, config);
     match unknown.iter().find(|tool| tool.closes && tool.near.is_some()) {
         Some(tool) => Err(Failure::configuration(format!(

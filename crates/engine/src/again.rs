@@ -81,8 +81,9 @@ pub(crate) async fn known(engine: &Inner, call: CallId) -> Result<Option<Answer>
             return Ok(None);
         }
         // Whoever left it cannot end it any more: the store ends everything of theirs.
-        let epoch = engine.claim().await?;
-        engine.calls.recover(epoch, engine.clock.now_ms(), false).await?;
+        engine
+            .under_claim(|epoch| engine.calls.recover(epoch, engine.clock.now_ms(), false))
+            .await?;
         stored = engine.calls.call(call).await?.unwrap_or(stored);
     }
     Ok(Some(match (stored.outcome, &stored.row.end) {

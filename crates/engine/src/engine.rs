@@ -94,6 +94,24 @@ impl Inner {
         Ok(self.epoch())
     }
 
+    /// Does something under the claim. Where somebody has taken that over, nothing of it was done, and it is done under a new one.
+    pub(crate) async fn under_claim<T, F>(
+        &self,
+        act: impl Fn(u64) -> F + Send,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        let epoch = self.claim().await?;
+        match act(epoch).await {
+            Err(StoreError::Fenced { .. }) => {
+                self.lost_claim(epoch);
+                act(self.claim().await?).await
+            }
+            done => done,
+        }
+    }
+
     /// The secrets, and what seals what holds one.
     pub(crate) fn sealing(&self) -> &Sealing {
         &self.sealing
@@ -460,8 +478,20 @@ impl Engine {
     /// # Errors
     /// What the store says.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
-        let epoch = self.inner.claim().await?;
-        self.inner.calls.recover(epoch, self.inner.clock.now_ms(), true).await
+        let inner = &self.inner;
+        inner.under_claim(|epoch| inner.calls.recover(epoch, inner.clock.now_ms(), true)).await
+    }
+
+    /// Does something with the call store under this engine's number in it. Where somebody has taken the claim over, because its lease ran
+    /// out while the process was paused, nothing was done, and it is done again under a new number.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn under_claim<T, F>(&self, act: impl Fn(u64) -> F + Send) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        self.inner.under_claim(act).await
     }
 
     /// Ends the claim on the call store, when nothing runs any more.

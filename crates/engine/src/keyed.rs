@@ -129,12 +129,15 @@ async fn accept(
 ) -> Result<Accepted, SubmitError> {
     let key = key.map(|key| keyed(engine, &batch, key)).transpose()?;
     let name = key.as_ref().map(|key| key.key.clone()).unwrap_or_default();
-    let epoch = engine.claim().await.map_err(SubmitError::Store)?;
     let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
     let unsealed = |error: SealError| SubmitError::Store(StoreError::Failed(error.to_string()));
     let kept = engine.sealing().seal_batch(&batch).map_err(unsealed)?;
-    let accepted = AcceptedBatch { id, key, batch: kept, accepted_at, epoch };
-    let answer = engine.calls.accept(accepted.clone()).await.map_err(|error| match error {
+    let accept = |epoch| {
+        let (key, batch) = (key.clone(), kept.clone());
+        let accepted = AcceptedBatch { id, key, batch, accepted_at, epoch };
+        async move { Ok((engine.calls.accept(accepted.clone()).await?, accepted)) }
+    };
+    let (answer, accepted) = engine.under_claim(accept).await.map_err(|error| match error {
         StoreError::Conflict(_) => SubmitError::KeyReused(name),
         error => SubmitError::Store(error),
     })?;
@@ -143,10 +146,11 @@ async fn accept(
         Acceptance::New => Ok(Accepted { first: accepted, is_known: false, is_ours: true }),
         Acceptance::Known { first, is_worked_on } => {
             let is_ours = if is_worked_on {
-                first.epoch == epoch
+                first.epoch == accepted.epoch
             } else {
                 // Of several that find it left behind, one takes it.
-                engine.calls.take_batch(first.id, epoch).await.map_err(SubmitError::Store)?
+                let take = |epoch| engine.calls.take_batch(first.id, epoch);
+                engine.under_claim(take).await.map_err(SubmitError::Store)?
             };
             Ok(Accepted { first: *first, is_known: true, is_ours })
         }

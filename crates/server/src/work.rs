@@ -127,14 +127,17 @@ impl Daemon {
     /// # Errors
     /// `rate_limited` when too many wait, `unavailable` when the daemon stops.
     pub(crate) async fn turn(&self, principal: &Principal, calls: usize) -> Result<Turn, Problem> {
-        let stopping =
-            || Problem::new(Code::Unavailable, "the daemon is stopping; nothing was run").retry_after(5);
+        let stopping = || {
+            Problem::new(Code::Unavailable, "the daemon is stopping; nothing was run")
+                .retry_after(5)
+        };
         if self.stopping().is_cancelled() {
             return Err(stopping());
         }
         let weight = calls.min(self.toolcrib().engine().settings().batch_concurrency);
         let waiter = self.turnstile().enter(&principal.client, weight).map_err(|_| {
-            let words = "too many calls wait for their turn; this one was not taken, send it again later";
+            let words =
+                "too many calls wait for their turn; this one was not taken, send it again later";
             Problem::new(Code::RateLimited, words).retry_after(1)
         })?;
         tokio::select! {
@@ -169,7 +172,10 @@ impl Daemon {
         let at_work = self.at_work(given(&batch, submitted.calls.iter().copied()), turn);
         let toolcrib = self.toolcrib().clone();
         let mut answers =
-            spawn(at_work, async move { toolcrib.batch_once(batch, &key).await.map_err(Problem::from) });
+            spawn(
+                at_work,
+                async move { toolcrib.batch_once(batch, &key).await.map_err(Problem::from) },
+            );
         let Some(wait) = wait else {
             return joined(answers).await.map(|answers| self.answered(answers));
         };
@@ -213,9 +219,10 @@ impl Daemon {
     pub(crate) async fn drain_calls(&self) {
         if tokio::time::timeout(self.settings().drain, self.work().is_done()).await.is_err() {
             // Those of runs are their runs' business.
-            let stopped = self.toolcrib().engine().cancel_all(|call| {
-                !call.run.is_some_and(|run| self.live().drives(run))
-            });
+            let stopped = self
+                .toolcrib()
+                .engine()
+                .cancel_all(|call| !call.run.is_some_and(|run| self.live().drives(run)));
             tracing::warn!(calls = stopped.len(), "calls were stopped, for the daemon stops");
             let _ = tokio::time::timeout(LAST_WORDS, self.work().is_done()).await;
         }

@@ -124,7 +124,7 @@ impl CliHost {
 
     /// The files that this configuration comes from, as they are now.
     pub(super) fn stamps(&self) -> Stamps {
-        watch::stamps(self.setup.workspace().as_deref(), &self.now().config)
+        watch::stamps(&self.setup.world(), &self.now().config)
     }
 
     /// Reads everything again and puts it into force.
@@ -133,6 +133,11 @@ impl CliHost {
         let before = self.now();
         let config = config::load(&Env::of_process(), self.setup.workspace().as_deref())?;
         let policy = serve::policy(&self.setup.world(), &config)?;
+        world::check_words(&self.toolcrib, &config, &policy.rules)?;
+        // Known before anything of it is in force, so that nothing shows it.
+        let keys = config::known_keys(&config, &Env::of_process());
+        let secrets = &self.toolcrib.engine().sealing().secrets;
+        secrets.learn(keys.iter().map(String::as_str));
         let waiting = self.toolcrib.reconfigure(policy).await?;
         let mut needs_restart: Vec<String> = waiting.into_iter().map(str::to_owned).collect();
         needs_restart.extend(sections(&before.config, &config).map(str::to_owned));

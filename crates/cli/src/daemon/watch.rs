@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::host::CliHost;
+use crate::cli::World;
 use crate::config::{self, Config, Env, Places};
 use crate::output::Failure;
 use crate::{rules, world};
@@ -68,7 +69,8 @@ fn said(read: Result<toolcrib_server::Reloaded, Failure>) {
 }
 
 /// Everything that a configuration comes from: files of all layers, of rules, of agents and skills, of tools, and the vault.
-pub(super) fn stamps(workspace: Option<&Path>, config: &Config) -> Stamps {
+pub(super) fn stamps(world: &World, config: &Config) -> Stamps {
+    let workspace = world.root.first().map(PathBuf::as_path);
     let env = Env::of_process();
     let Places { managed, user, project } = config::Places::of(&env, workspace);
     let rules = rules::places(workspace, config).into_iter().map(|place| place.path);
@@ -81,8 +83,10 @@ pub(super) fn stamps(workspace: Option<&Path>, config: &Config) -> Stamps {
     for folder in all.iter().flatten() {
         see_folder(&folder.path, 2, &mut stamps);
     }
-    if let Some(folder) = world::config_folder() {
-        see_folder(&folder.join("tools"), 2, &mut stamps);
+    let own = world::config_folder().map(|folder| folder.join("tools"));
+    let project = workspace.map(|workspace| workspace.join(world::PROJECT).join("tools"));
+    for folder in own.into_iter().chain(project).chain(world.tools.iter().cloned()) {
+        see_folder(&folder, 2, &mut stamps);
     }
     if let Ok(vault) = world::vault() {
         see_folder(vault.folder(), 1, &mut stamps);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use toolcrib_app::Toolcrib;
+use toolcrib_app::rules::RuleSet;
 
 use super::Finding;
 use crate::cli::World;
@@ -36,7 +37,7 @@ pub(super) async fn look(workspace: &Path) -> Vec<Finding> {
     let mut found = Vec::new();
     let world = World { root: vec![workspace.to_owned()], ..World::default() };
     match world::without_rules(&world, &config).await {
-        Ok(toolcrib) => found.extend(names(&toolcrib, &config)),
+        Ok(toolcrib) => found.extend(names(&toolcrib, &config, &rules)),
         Err(failure) => found.push(broken(NAME, failure)),
     }
     for remark in &config.remarks {
@@ -56,12 +57,12 @@ pub(super) async fn look(workspace: &Path) -> Vec<Finding> {
     found
 }
 
-fn names(toolcrib: &Toolcrib, config: &Config) -> Vec<Finding> {
+fn names(toolcrib: &Toolcrib, config: &Config, rules: &RuleSet) -> Vec<Finding> {
     let tools = world::unknown_tools(toolcrib, config);
     let matchers = world::unknown_matchers(toolcrib, config);
     let tools = tools.iter().map(ToString::to_string);
     let all = tools.chain(matchers.iter().map(ToString::to_string));
-    let refused = world::check_tools(toolcrib, config).err();
+    let refused = world::check_words(toolcrib, config, rules).err();
     let refused = refused.map(|failure| Finding::fail(NAME, failure.message).of_configuration());
     all.map(|what| Finding::warn(NAME, what)).chain(refused).collect()
 }

@@ -20,8 +20,10 @@ pub(super) fn path() -> Result<PathBuf, Failure> {
 
 /// The unit. Tools are programs of the user's: what is closed here is closed for them too.
 pub(super) fn unit(service: &Service) -> Result<String, Failure> {
-    let program = quoted(&service.program)?;
-    let workspace = quoted(&service.workspace)?;
+    // In a command `$` begins a variable.
+    let word = |path: &Path| Ok::<String, Failure>(quoted(path)?.replace('$', "$$"));
+    let program = word(&service.program)?;
+    let workspace = word(&service.workspace)?;
     let home = match &service.home {
         Some(home) => {
             format!("Environment={}\n", quoted_text(&format!("TOOLCRIB_HOME={}", text(home)?)))
@@ -31,6 +33,9 @@ pub(super) fn unit(service: &Service) -> Result<String, Failure> {
     let writes: Result<Vec<String>, Failure> =
         service.writes.iter().map(|path| quoted(path)).collect();
     let writes = writes?.join(" ");
+    // A workspace in there would be hidden.
+    let is_in_tmp = ["/tmp", "/var/tmp"].iter().any(|tmp| service.workspace.starts_with(tmp));
+    let private_tmp = if is_in_tmp { "" } else { "PrivateTmp=yes\n" };
     Ok(format!(
         "\
 [Unit]
@@ -43,7 +48,6 @@ Type=notify
 NotifyAccess=main
 ExecStart={program} serve --workspace {workspace}
 ExecReload=/bin/kill -HUP $MAINPID
-WorkingDirectory={workspace}
 {home}Restart=on-failure
 RestartSec=2s
 # Longer than `drain` of the section [server].
@@ -52,18 +56,12 @@ WatchdogSec=60s
 LimitNOFILE=65536
 UMask=0077
 
-# What it does not need. Programs that tools run are held to the same.
+# What it does not need. Programs that tools run are held to the same. Nothing is laid over /proc or taken of namespaces: the sandbox of
+# those programs is made of them.
 NoNewPrivileges=yes
 ProtectSystem=strict
 ReadWritePaths={writes}
-PrivateTmp=yes
-ProtectClock=yes
-ProtectHostname=yes
-ProtectKernelTunables=yes
-ProtectKernelModules=yes
-ProtectKernelLogs=yes
-ProtectControlGroups=yes
-RestrictSUIDSGID=yes
+{private_tmp}RestrictSUIDSGID=yes
 RestrictRealtime=yes
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 LockPersonality=yes
@@ -87,10 +85,10 @@ fn quoted(path: &Path) -> Result<String, Failure> {
     Ok(quoted_text(text))
 }
 
-/// As `systemd.syntax(7)` quotes: `%` begins a specifier and `$` a variable.
+/// As `systemd.syntax(7)` quotes: `%` begins a specifier.
 fn quoted_text(text: &str) -> String {
     let escaped =
-        text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+        text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     let is_plain =
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-=".contains(&byte));
     if is_plain { escaped } else { format!("\"{escaped}\"") }
@@ -141,15 +139,18 @@ mod tests {
 
     #[test]
     fn paths_are_quoted_as_systemd_reads_them() {
-        let check = |workspace: &str, line: &str| {
+        let check = |workspace: &str, word: &str, path: &str| {
             let unit = unit(&service(workspace)).unwrap();
-            assert!(unit.contains(&format!("serve --workspace {line}\n")), "{unit}");
-            assert!(unit.contains(&format!("ReadWritePaths={line}\n")), "{unit}");
+            assert!(unit.contains(&format!("serve --workspace {word}\n")), "{unit}");
+            assert!(unit.contains(&format!("ReadWritePaths={path}\n")), "{unit}");
         };
-        check("/srv/work", "/srv/work");
-        check("/srv/my work", "\"/srv/my work\"");
-        check("/srv/100%\"$HOME\\x", "\"/srv/100%%\\\"$$HOME\\\\x\"");
+        check("/srv/work", "/srv/work", "/srv/work");
+        check("/srv/my work", "\"/srv/my work\"", "\"/srv/my work\"");
+        let (word, path) = (r#""/srv/1%%\"$$A\\x""#, r#""/srv/1%%\"$A\\x""#);
+        check(r#"/srv/1%"$A\x"#, word, path);
         assert!(unit(&service("/srv/a\nExecStart=/bin/sh")).is_err());
+        assert!(unit(&service("/srv/w")).unwrap().contains("\nPrivateTmp=yes\n"));
+        assert!(!unit(&service("/tmp/w")).unwrap().contains("PrivateTmp"));
         let home = Service { home: Some("/srv/t c".into()), ..service("/w") };
         assert!(unit(&home).unwrap().contains("Environment=\"TOOLCRIB_HOME=/srv/t c\"\n"));
     }

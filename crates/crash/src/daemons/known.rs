@@ -97,7 +97,8 @@ impl Known {
             _ => true,
         };
         match &known.status {
-            Some(before) if known.is_over() && before != status => {
+            // A look from before its end may be told after it.
+            Some(before) if is_over && known.is_over() && before != status => {
                 let words = format!("{id}: it was {before}, then {status}");
                 tally.found(Finding::Contradiction, &words);
             }

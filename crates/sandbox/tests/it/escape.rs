@@ -356,18 +356,20 @@ fn few() -> Resources {
 /// stopped. Either way there are never many more than there may be.
 #[tokio::test]
 async fn fork_bombs_are_bounded() {
-    let scripts = [
+    const COUNTED: &str =
+        "i=0; while [ $i -lt 300 ]; do sleep $MARK & i=$((i+1)); done; sleep $MARK";
+    const BREEDING: [&str; 2] = [
         "f() { sleep $MARK & f | f & }; f; f; wait; sleep $MARK",
-        "i=0; while [ $i -lt 300 ]; do sleep $MARK & i=$((i+1)); done; sleep $MARK",
         "while :; do (setsid sleep $MARK &) ; done",
     ];
     for level in LEVELS {
-        // LEAD'S NOTE TO THE HELPER (remove when solved): at the reduced level this bomb ran away with the whole machine three times (27,000
-        // processes of init's, compilers of everybody crashed). Never run a breeding bomb where nothing but a race stops it: bound it by a
-        // count in the script, and say in docs/sandbox.md that the reduced level does not hold fork bombs.
-        if !is_here(level).await || level != Level::Namespace {
+        if !is_here(level).await {
             continue;
         }
+        // What breeds is only let loose where the kernel ends all of it at once. At the reduced level nothing does for root but a watcher,
+        // which may lose the race and the machine with it: docs/sandbox.md says that this level does not hold it.
+        let breeding = if level == Level::Namespace { &BREEDING[..] } else { &[] };
+        let scripts: Vec<&str> = breeding.iter().copied().chain([COUNTED]).collect();
         for script in scripts {
             let world = World::new();
             let wall = Some(std::time::Duration::from_millis(700));

@@ -63,10 +63,13 @@ impl Tokens {
         }
         let hash = TokenHash::of(token);
         let is_machine = hash.as_str().as_bytes().ct_eq(self.machine.as_str().as_bytes());
-        let credential =
-            if bool::from(is_machine) { Credential::Machine } else { Credential::Stored(hash) };
+        if bool::from(is_machine) {
+            return Ok(Some((Credential::Machine, machine("owner"))));
+        }
+        let is_known = self.known().contains_key(&hash);
+        let credential = Credential::Stored(hash);
         let principal = self.principal(&credential).await?;
-        if principal.is_some() {
+        if principal.is_some() && !is_known {
             self.secrets.learn([token]);
         }
         Ok(principal.map(|principal| (credential, principal)))

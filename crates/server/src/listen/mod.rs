@@ -61,6 +61,7 @@ pub(crate) async fn serve(
     tokio::select! {
         () = house.receive(tcp.as_ref(), socket.as_ref()) => {}
         () = orphans::bury() => {}
+        () = follow_certificates(daemon) => {}
         () = daemon.stopping().cancelled() => {}
     }
     // Nothing comes in any more, and nobody is sent here.
@@ -68,6 +69,13 @@ pub(crate) async fn serve(
     house.drain().await;
     drop(claim);
     Ok(())
+}
+
+async fn follow_certificates(daemon: &Daemon) {
+    match daemon.tls() {
+        Some(tls) => tls.follow().await,
+        None => std::future::pending().await,
+    }
 }
 
 fn card_of(daemon: &Daemon, tcp: Option<SocketAddr>) -> Address {

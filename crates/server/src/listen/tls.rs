@@ -1,6 +1,7 @@
 //! TLS for TCP, from PEM files, which can be read again while it works.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ use tokio_rustls::server::TlsStream;
 
 use crate::daemon::StartError;
 
+/// How often it is looked whether the files have changed.
+const LOOKED: Duration = Duration::from_secs(5);
 /// Time for a handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -38,6 +41,25 @@ impl Tls {
         Ok(())
     }
 
+    /// Reads the files again whenever they have changed, as whoever renews certificates leaves them; for ever. Chain and key that do not belong
+    /// together yet are tried again when the other one has come, too.
+    pub(super) async fn follow(&self) {
+        let stamps = || [&self.chain, &self.key].map(|path| stamp(path));
+        let mut before = stamps();
+        loop {
+            tokio::time::sleep(LOOKED).await;
+            let now = stamps();
+            if now == before {
+                continue;
+            }
+            before = now;
+            match self.reload() {
+                Ok(()) => tracing::info!("the certificate was read again"),
+                Err(error) => tracing::error!(%error, "the old certificate stays in use"),
+            }
+        }
+    }
+
     /// Shakes hands; `None` = it came to nothing.
     pub(super) async fn accept<S>(&self, stream: S) -> Option<TlsStream<S>>
     where
@@ -55,8 +77,14 @@ impl Tls {
     }
 }
 
-fn config(chain: &PathBuf, key: &PathBuf) -> Result<ServerConfig, StartError> {
-    let failed = |path: &PathBuf, error: &dyn std::fmt::Display| {
+/// What changes with a file: its number, its length and its time.
+fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let about = std::fs::metadata(path).ok()?;
+    Some((about.ino(), about.len(), about.mtime(), about.mtime_nsec()))
+}
+
+fn config(chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
         StartError::Listen(format!("{} cannot be used for TLS: {error}", path.display()))
     };
     let certificates = CertificateDer::pem_file_iter(chain)

@@ -74,7 +74,9 @@ async fn free(daemon: &Daemon, start: &Start) -> Result<(), Problem> {
         let (does, what) = match status {
             RunStatus::Paused => ("waits for a person", "decide what it asks or stop it"),
             // One that nobody works on is taken up soon: it is in the way too.
-            _ if is_abandoned(daemon, run).await? => ("is about to go on", "wait for it or stop it"),
+            _ if is_abandoned(daemon, run).await? => {
+                ("is about to go on", "wait for it or stop it")
+            }
             _ => ("is being worked on", "wait for it or stop it"),
         };
         return Err(Problem::conflict(format!(

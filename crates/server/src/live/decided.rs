@@ -78,13 +78,17 @@ pub(crate) async fn promise(
     daemon: &Daemon,
     waiting: &Waiting,
 ) -> Result<AcceptedBatch, StoreError> {
-    let epoch = daemon.toolcrib().engine().claim().await?;
     let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
     // The run is that of the response that the call came in; it is opened again when the call goes on.
     let batch = Batch { run: None, ..waiting.batch.clone() };
-    let accepted = AcceptedBatch { id, key: None, batch, accepted_at, epoch };
-    daemon.stores().calls.accept(accepted.clone()).await?;
-    Ok(accepted)
+    let accept = |epoch| {
+        let accepted = AcceptedBatch { id, key: None, batch: batch.clone(), accepted_at, epoch };
+        async move {
+            daemon.stores().calls.accept(accepted.clone()).await?;
+            Ok(accepted)
+        }
+    };
+    daemon.toolcrib().engine().under_claim(accept).await
 }
 
 /// Goes on with what was decided, on a task of its own.

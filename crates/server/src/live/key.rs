@@ -85,20 +85,23 @@ pub(super) async fn claim(
         return Err(Problem::invalid("the Idempotency-Key holds a secret; choose another one"));
     }
     let turn = daemon.live().keys.lock(owner, key).lock_owned().await;
-    let epoch = daemon.toolcrib().engine().claim().await?;
+    let engine = daemon.toolcrib().engine();
     let context = Arc::new(Context { owner: owner.to_owned(), ..Context::default() });
     let batch =
         Batch { run: Some(RunId::fresh()), context, ..Batch::new(Origin::Rest, Vec::new()) };
     let key = IdempotencyKey { key: format!("{PREFIX}{key}"), fingerprint };
     let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
-    let mine = AcceptedBatch { id, key: Some(key), batch, accepted_at, epoch };
-    let accepted =
-        daemon.stores().calls.accept(mine.clone()).await.map_err(|error| match error {
-            StoreError::Conflict(_) => Problem::conflict(
-                "this Idempotency-Key was used for another request; use a new one for each request",
-            ),
-            error => error.into(),
-        })?;
+    let accept = |epoch| {
+        let (key, batch) = (Some(key.clone()), batch.clone());
+        let mine = AcceptedBatch { id, key, batch, accepted_at, epoch };
+        async move { Ok((daemon.stores().calls.accept(mine.clone()).await?, mine)) }
+    };
+    let (accepted, mine) = engine.under_claim(accept).await.map_err(|error| match error {
+        StoreError::Conflict(_) => Problem::conflict(
+            "this Idempotency-Key was used for another request; use a new one for each request",
+        ),
+        error => error.into(),
+    })?;
     let Acceptance::Known { first, is_worked_on } = accepted else {
         return Ok(Claim { daemon: daemon.clone(), batch: mine, is_begun: false, _turn: turn });
     };
@@ -108,9 +111,10 @@ pub(super) async fn claim(
     }
     // It was never begun: its request failed, or its process died before the run was stored.
     let is_ours = if is_worked_on {
-        claim.batch.epoch == epoch
+        claim.batch.epoch == mine.epoch
     } else {
-        daemon.stores().calls.take_batch(claim.batch.id, epoch).await?
+        let batch = claim.batch.id;
+        engine.under_claim(|epoch| daemon.stores().calls.take_batch(batch, epoch)).await?
     };
     if is_ours {
         claim.is_begun = false;

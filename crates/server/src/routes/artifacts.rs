@@ -77,18 +77,35 @@ struct PartQuery {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/artifacts", Role::Viewer, "Lists stored results, the newest first.");
-    api.add(list.query::<ListQuery>().ok::<Page<ArtifactDocument>>("At most as many as were asked for."), list_artifacts);
-    let show = Operation::get("/artifacts/{ref}", Role::Viewer, "Shows what is known of a stored result.");
+    let list =
+        Operation::get("/artifacts", Role::Viewer, "Lists stored results, the newest first.");
+    api.add(
+        list.query::<ListQuery>()
+            .ok::<Page<ArtifactDocument>>("At most as many as were asked for."),
+        list_artifacts,
+    );
+    let show =
+        Operation::get("/artifacts/{ref}", Role::Viewer, "Shows what is known of a stored result.");
     api.add(show.ok::<ArtifactDocument>("What it is, and where it comes from."), show_artifact);
-    let part = Operation::get("/artifacts/{ref}/page", Role::Caller, "Reads a part of a stored result, made harmless.");
-    let part = part.about("A call of `read_artifact`: what it answers is what a model would read.").query::<PartQuery>();
+    let part = Operation::get(
+        "/artifacts/{ref}/page",
+        Role::Caller,
+        "Reads a part of a stored result, made harmless.",
+    );
+    let part = part
+        .about("A call of `read_artifact`: what it answers is what a model would read.")
+        .query::<PartQuery>();
     api.add(told_by_status(part), read_page);
     let content = Operation::get("/artifacts/{ref}/content", Role::Caller, "Gives the bytes of a stored result, to be saved.")
         .about("As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.")
         .header("range", "One range, such as `bytes=0-1023`.")
         .gives("application/octet-stream", "The bytes.");
-    api.add(content.empty(206, "The part that was asked for.").empty(416, "The range is beyond the end."), send_content);
+    api.add(
+        content
+            .empty(206, "The part that was asked for.")
+            .empty(416, "The range is beyond the end."),
+        send_content,
+    );
     let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
     api.add(remove.empty(204, "It is gone, whatever still refers to it."), remove_artifact);
 }
@@ -121,7 +138,11 @@ pub(super) async fn beside<T: Send + 'static>(
     Ok(read.map_err(failed)??)
 }
 
-async fn known(daemon: &Daemon, principal: &Principal, name: &str) -> Result<ArtifactMeta, Problem> {
+async fn known(
+    daemon: &Daemon,
+    principal: &Principal,
+    name: &str,
+) -> Result<ArtifactMeta, Problem> {
     let artifact = ArtifactRef(name.to_owned());
     let missing = || {
         let shown: String = name.chars().take(60).collect();
@@ -263,7 +284,8 @@ fn part_of(range: &str, bytes: u64) -> Part {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         digits.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
     };
-    let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-')) else {
+    let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-'))
+    else {
         return Part::Whole;
     };
     match (first.is_empty(), number(first), last.is_empty(), number(last)) {
@@ -287,7 +309,8 @@ fn pieces(
     meta: &ArtifactMeta,
     (start, end): (u64, u64),
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> + Send + use<> {
-    let (daemon, artifact, owner) = (daemon.clone(), meta.artifact.clone(), principal.owner.clone());
+    let (daemon, artifact, owner) =
+        (daemon.clone(), meta.artifact.clone(), principal.owner.clone());
     stream::try_unfold(start, move |at| {
         let (daemon, artifact, owner) = (daemon.clone(), artifact.clone(), owner.clone());
         async move {
@@ -295,7 +318,8 @@ fn pieces(
             if length == 0 {
                 return Ok(None);
             }
-            let read = beside(&daemon, move |store| store.read(&artifact, &owner, at, length)).await;
+            let read =
+                beside(&daemon, move |store| store.read(&artifact, &owner, at, length)).await;
             match read {
                 Ok(Some(bytes)) if !bytes.is_empty() => {
                     let next = at + bytes.len() as u64;

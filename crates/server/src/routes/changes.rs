@@ -71,7 +71,11 @@ struct RefusedChange {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/changes", Role::Caller, "Lists what tools changed in the workspace, the newest first.");
+    let list = Operation::get(
+        "/changes",
+        Role::Caller,
+        "Lists what tools changed in the workspace, the newest first.",
+    );
     api.add(list.ok::<Page<ChangeDocument>>("Those that the undo journal keeps."), list_changes);
     let undo = Operation::post("/changes/undo", Role::Operator, "Takes changes of tools back, the newest first.")
         .about("It stops at a change that something was done to since; `conflict` says which, and `about` has what was taken back before it.")
@@ -107,7 +111,10 @@ fn failed(error: JournalError) -> Problem {
         }
         error => {
             tracing::error!(%error, "the undo journal cannot be used");
-            Problem::new(Code::Unavailable, "the undo journal cannot be used; `toolcrib doctor` may know why")
+            Problem::new(
+                Code::Unavailable,
+                "the undo journal cannot be used; `toolcrib doctor` may know why",
+            )
         }
     }
 }
@@ -160,8 +167,9 @@ fn undone(toolcrib: &Toolcrib, report: UndoReport) -> UndoneDocument {
     });
     UndoneDocument {
         undone: undone.collect(),
-        refused: report
-            .refused
-            .map(|(entry, why)| RefusedChange { change: document(toolcrib, entry), why: mask(why) }),
+        refused: report.refused.map(|(entry, why)| RefusedChange {
+            change: document(toolcrib, entry),
+            why: mask(why),
+        }),
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult, canonical};
 
 use super::artifacts::beside;
-use super::calls::document::{CallDocument, answer, no_answer, told_by_status};
+use super::calls::document::{CallDocument, answer, no_answer, or_failure, told_by_status};
 use crate::api::{Api, Bytes, Json, Operation, Query, matches};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
@@ -63,11 +63,14 @@ struct FileDocument {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let read = Operation::get("/files", Role::Caller, "Reads a text file of the workspace, up to 1 MB.");
-    let read = read.about("A call of `read_file`. Its `ETag` is for `If-Match`.").query::<PathQuery>();
-    api.add(failures(read.ok::<FileDocument>("Its text.")), read_file);
+    let read =
+        Operation::get("/files", Role::Caller, "Reads a text file of the workspace, up to 1 MB.");
+    let read =
+        read.about("A call of `read_file`. Its `ETag` is for `If-Match`.").query::<PathQuery>();
+    api.add(or_failure(read.ok::<FileDocument>("Its text.")), read_file);
     let list = Operation::get("/files/list", Role::Caller, "Lists a folder of the workspace.");
-    let list = list.about("A call of `list_dir`; `structured` has the entries.").query::<FolderQuery>();
+    let list =
+        list.about("A call of `list_dir`; `structured` has the entries.").query::<FolderQuery>();
     api.add(told_by_status(list), list_folder);
     let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
         .about("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. `POST /changes/undo` takes it back.")
@@ -76,22 +79,12 @@ pub(super) fn routes(api: &mut Api) {
         .query::<PathQuery>()
         .bytes();
     api.add(told_by_status(write), write_file);
-    let delete = Operation::delete("/files", Role::Caller, "Deletes a file or folder of the workspace.")
-        .about("A call of `delete_file`, which people are asked about unless a rule allows it.")
-        .header("if-match", "The `ETag` that was read; none = whatever there is.")
-        .query::<DeleteQuery>();
+    let delete =
+        Operation::delete("/files", Role::Caller, "Deletes a file or folder of the workspace.")
+            .about("A call of `delete_file`, which people are asked about unless a rule allows it.")
+            .header("if-match", "The `ETag` that was read; none = whatever there is.")
+            .query::<DeleteQuery>();
     api.add(told_by_status(delete), delete_file);
-}
-
-/// What the call of a tool may end with besides.
-fn failures(operation: Operation) -> Operation {
-    let operation = operation.answers::<CallDocument>(202, "It waits for a person.");
-    let mut statuses: Vec<u16> = ErrorType::ALL.iter().map(|why| why.http_status()).collect();
-    statuses.sort_unstable();
-    statuses.dedup();
-    statuses.into_iter().fold(operation, |operation, status| {
-        operation.answers::<CallDocument>(status, "It could not be read; `error_type` says why.")
-    })
 }
 
 /// One call to its end.

@@ -85,7 +85,10 @@ pub(super) fn routes(api: &mut Api) {
     let pull = pull.about("Once this is answered, no call starts any more. It holds until somebody takes it back, through restarts too; nothing that a model can do leads here.");
     api.add(pull.body::<StopBody>().ok::<Stopped>("No tool runs."), pull_switch);
     let release = Operation::delete("/kill-switch", Role::Operator, "Lets tools run again.");
-    api.add(release.ok::<KillSwitchDocument>("They run, each as its own switches say."), release_switch);
+    api.add(
+        release.ok::<KillSwitchDocument>("They run, each as its own switches say."),
+        release_switch,
+    );
 }
 
 async fn document(daemon: &Daemon) -> Result<KillSwitchDocument, Problem> {
@@ -99,7 +102,10 @@ async fn document(daemon: &Daemon) -> Result<KillSwitchDocument, Problem> {
         engaged: !daemon.toolcrib().engine().tools_enabled() || stop.is_some() || row.is_some(),
         file: stop.is_some(),
         row: row.is_some(),
-        by: stop.as_ref().and_then(|stop| some(stop.by.clone())).or(by_row.clone().map(|row| row.0)),
+        by: stop
+            .as_ref()
+            .and_then(|stop| some(stop.by.clone()))
+            .or(by_row.clone().map(|row| row.0)),
         at: stop.as_ref().map(|stop| stop.at).filter(|at| *at > 0).or(by_row.map(|row| row.1)),
         reason: stop.and_then(|stop| some(stop.why)),
     })
@@ -116,7 +122,8 @@ async fn pull_switch(
 ) -> Result<Response, Problem> {
     // It is carried out even if whoever asks for it goes away.
     let pulled = tokio::spawn(async move { pull(&daemon, &principal, body).await });
-    let failed = |_| Problem::new(Code::Internal, "look with GET /kill-switch whether it is pulled");
+    let failed =
+        |_| Problem::new(Code::Internal, "look with GET /kill-switch whether it is pulled");
     Ok(Json(pulled.await.map_err(failed)??).into_response())
 }
 
@@ -157,7 +164,10 @@ async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<
         }
         (Err(error), Err(_)) => {
             tracing::error!(%error, "the kill switch could not be pulled");
-            return Err(Problem::new(Code::Unavailable, "neither its file nor its row could be written: tools run on"));
+            return Err(Problem::new(
+                Code::Unavailable,
+                "neither its file nor its row could be written: tools run on",
+            ));
         }
     }
     refreshed?;
@@ -212,7 +222,10 @@ async fn release_switch(
     daemon.stores().switches.unset_switch(OWNER, &name, &principal.name, now).await?;
     daemon.toolcrib().kill_switch().release().map_err(|error| {
         tracing::error!(%error, "the file of the kill switch could not be removed");
-        Problem::new(Code::Unavailable, "the file STOP in the state folder cannot be removed: tools stay stopped")
+        Problem::new(
+            Code::Unavailable,
+            "the file STOP in the state folder cannot be removed: tools stay stopped",
+        )
     })?;
     daemon.toolcrib().refresh_switches().await?;
     let switch = document(&daemon).await?;

@@ -79,9 +79,8 @@ async fn show_status(
     let set = daemon.stores().switches.switches(OWNER).await?;
     let known = set.iter().filter(|switch| Switched::of_name(&switch.name).is_some());
     let (pending, now) = (daemon.stores().approvals.pending().await?, SystemClock.now_ms());
-    let own = pending
-        .iter()
-        .filter(|one| one.context.owner == principal.owner && !one.is_expired(now));
+    let own =
+        pending.iter().filter(|one| one.context.owner == principal.owner && !one.is_expired(now));
     Ok(Json(Status {
         version: settings.version.clone(),
         pid: std::process::id(),

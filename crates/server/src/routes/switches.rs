@@ -81,10 +81,18 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/switches", Role::Viewer, "Lists everything that can be switched.");
     let list = list.about("A group, source, tier or feature that is off leaves the switches of its tools alone: when it comes back, each is as it was.");
     api.add(list.ok::<Page<SwitchRow>>("By name."), list_switches);
-    let set = Operation::put("/switches/{name}", Role::Operator, "Switches something off, on, or on with every call asked about.");
+    let set = Operation::put(
+        "/switches/{name}",
+        Role::Operator,
+        "Switches something off, on, or on with every call asked about.",
+    );
     let set = set.about("In force for every call from the next step on, in runs at work too, and on other daemons within 100 ms. All tools at once are stopped with `PUT /kill-switch`.");
     api.add(set.body::<SetSwitch>().ok::<SwitchRow>("It is in force."), set_switch);
-    let reset = Operation::delete("/switches/{name}", Role::Operator, "Takes a setting back: the default holds again.");
+    let reset = Operation::delete(
+        "/switches/{name}",
+        Role::Operator,
+        "Takes a setting back: the default holds again.",
+    );
     api.add(reset.ok::<SwitchRow>("It is in force; also when there was no setting."), reset_switch);
 }
 

@@ -76,7 +76,12 @@ struct UsageDocument {
 
 pub(super) fn routes(api: &mut Api) {
     let usage = Operation::get("/usage", Role::Viewer, "Adds up tokens, money and calls.");
-    api.add(usage.query::<UsageQuery>().ok::<Page<UsageDocument>>("Those with the most requests, or calls, first."), show_usage);
+    api.add(
+        usage
+            .query::<UsageQuery>()
+            .ok::<Page<UsageDocument>>("Those with the most requests, or calls, first."),
+        show_usage,
+    );
 }
 
 async fn show_usage(
@@ -158,7 +163,14 @@ mod tests {
     use super::*;
 
     fn sum(name: &str, requests: u64, unreported: u64, input: Option<u64>) -> UsageSum {
-        UsageSum { name: name.into(), requests, unreported, unpriced: requests, input, ..UsageSum::default() }
+        UsageSum {
+            name: name.into(),
+            requests,
+            unreported,
+            unpriced: requests,
+            input,
+            ..UsageSum::default()
+        }
     }
 
     #[test]

@@ -155,7 +155,9 @@ impl Turnstile {
 
 impl Hall {
     fn known(&self, client: &str) -> Arc<str> {
-        self.lines.get_key_value(client).map_or_else(|| Arc::from(client), |(name, _)| Arc::clone(name))
+        self.lines
+            .get_key_value(client)
+            .map_or_else(|| Arc::from(client), |(name, _)| Arc::clone(name))
     }
 
     fn held_by(&self, client: &str) -> usize {
@@ -226,8 +228,11 @@ impl Hall {
     /// Whoever is next, with its places taken. Nobody goes past a client that may go and only waits for enough free places: it would wait
     /// for ever.
     fn next(&mut self) -> Option<(Place, Arc<str>)> {
-        let (at, weight) =
-            self.ring.iter().enumerate().find_map(|(at, client)| Some((at, self.may_go(client)?)))?;
+        let (at, weight) = self
+            .ring
+            .iter()
+            .enumerate()
+            .find_map(|(at, client)| Some((at, self.may_go(client)?)))?;
         if self.free < weight {
             return None;
         }

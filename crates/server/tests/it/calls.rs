@@ -91,16 +91,22 @@ async fn the_status_says_what_became_of_a_call() {
     let fails = |name: &str, why: ErrorType| {
         Arc::new(ScriptedTool::new(name).fails(ToolError::new(why, "It failed.")))
     };
-    let (broken, gone) = (fails("broken", ErrorType::ExecutionError), fails("gone", ErrorType::FileNotFound));
+    let (broken, gone) =
+        (fails("broken", ErrorType::ExecutionError), fails("gone", ErrorType::FileNotFound));
     let net = fails("net", ErrorType::NetworkError);
-    let strict = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let strict =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let strict = Arc::new(ScriptedTool::new("strict").takes(strict));
     let risky = Arc::new(ScriptedTool::new("risky").spec(|spec| spec.risk = Risk::Critical));
     let daemon = TestDaemon::with(with_tools(&[&broken, &gone, &net, &strict, &risky])).await;
     let client = daemon.client();
     let check = async |tool: &str, status: u16, state: &str, why: &str| {
         let answer = client.post("/api/v1/calls", &call(tool)).await.expect(status);
-        assert_eq!((&answer["status"], &answer["error_type"]), (&json!(state), &json!(why)), "{tool}");
+        assert_eq!(
+            (&answer["status"], &answer["error_type"]),
+            (&json!(state), &json!(why)),
+            "{tool}"
+        );
         assert!(answer["message"].as_str().is_some_and(|words| !words.is_empty()));
     };
     check("no_such_tool", 404, "failed", "tool_not_found").await;
@@ -136,7 +142,10 @@ async fn what_is_no_call_is_refused_before_anything_runs() {
     let unknown = client.get("/api/v1/calls/call_00000000000000000000000000000000").await;
     assert_eq!(unknown.problem(), "not_found");
     assert_eq!(client.get("/api/v1/calls/nonsense").await.problem(), "not_found");
-    assert_eq!(client.post("/api/v1/calls/nonsense/cancel", &json!({})).await.problem(), "not_found");
+    assert_eq!(
+        client.post("/api/v1/calls/nonsense/cancel", &json!({})).await.problem(),
+        "not_found"
+    );
     assert_eq!(tool.runs(), 0);
     daemon.stop().await;
 }
@@ -200,7 +209,8 @@ async fn the_same_key_runs_once_however_often_it_is_sent() {
     let used = client.clone().with("idempotency-key", "key 0").post("/api/v1/calls", &other).await;
     assert_eq!(used.problem(), "conflict");
     for bad in ["", " ", &"k".repeat(201)] {
-        let answer = client.clone().with("idempotency-key", bad).post("/api/v1/calls", &other).await;
+        let answer =
+            client.clone().with("idempotency-key", bad).post("/api/v1/calls", &other).await;
         assert_eq!(answer.problem(), "bad_request", "{bad:?}");
     }
     let two = client.with("idempotency-key", "a").with("idempotency-key", "b");
@@ -211,9 +221,10 @@ async fn the_same_key_runs_once_however_often_it_is_sent() {
 
 #[tokio::test]
 async fn a_batch_answers_each_call_in_its_place() {
-    let echo = Arc::new(ScriptedTool::new("echo").does(|_, args| {
-        Box::pin(std::future::ready(Ok(ToolOutput::text(args["n"].to_string()))))
-    }));
+    let echo =
+        Arc::new(ScriptedTool::new("echo").does(|_, args| {
+            Box::pin(std::future::ready(Ok(ToolOutput::text(args["n"].to_string()))))
+        }));
     let risky = Arc::new(ScriptedTool::new("risky").spec(|spec| spec.risk = Risk::Critical));
     let daemon = TestDaemon::with(with_tools(&[&echo, &risky])).await;
     let client = daemon.client();
@@ -311,12 +322,19 @@ async fn a_viewer_sees_that_calls_were_made_and_not_what_they_said() {
     let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("private words")));
     let daemon = TestDaemon::with(with_tools(&[&tool])).await;
     let owner = daemon.client();
-    let made = owner.post("/api/v1/tokens", &json!({"name": "page", "roles": ["viewer"]})).await.expect(201);
+    let made = owner
+        .post("/api/v1/tokens", &json!({"name": "page", "roles": ["viewer"]}))
+        .await
+        .expect(201);
     let viewer = daemon.anybody().with_token(made["token"].as_str().unwrap());
     let body = json!({"tool": "greet", "arguments": {"to": "private words"}});
     let done = owner.post("/api/v1/calls", &body).await.expect(200);
     let id = done["call"].as_str().unwrap();
-    for path in ["/api/v1/calls".to_owned(), format!("/api/v1/calls/{id}"), format!("/api/v1/calls/{id}/explain")] {
+    for path in [
+        "/api/v1/calls".to_owned(),
+        format!("/api/v1/calls/{id}"),
+        format!("/api/v1/calls/{id}/explain"),
+    ] {
         let seen = viewer.get(&path).await;
         assert!(seen.expect(200).to_string().contains(id), "{path}");
         assert!(!seen.text.contains("private words"), "{path}: {}", seen.text);
@@ -363,7 +381,10 @@ async fn a_full_house_says_when_to_come_again_and_others_get_in() {
     })
     .await;
     let owner = daemon.client();
-    let made = owner.post("/api/v1/tokens", &json!({"name": "other", "roles": ["caller"]})).await.expect(201);
+    let made = owner
+        .post("/api/v1/tokens", &json!({"name": "other", "roles": ["caller"]}))
+        .await
+        .expect(201);
     let other = daemon.anybody().with_token(made["token"].as_str().unwrap());
     let send = || {
         let client = owner.clone();

@@ -57,10 +57,14 @@ async fn a_recorded_stream_is_read_too() {
     let greet = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("hello")));
     let daemon = TestDaemon::with(with_tools(&[&greet])).await;
     let chunk = |delta: Value, finish: Value| {
-        format!("data: {}\n\n", json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
+        format!(
+            "data: {}\n\n",
+            json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+        )
     };
     let call = json!({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": "greet", "arguments": "{}"}}]});
-    let stream = chunk(call, Value::Null) + &chunk(json!({}), json!("tool_calls")) + "data: [DONE]\n\n";
+    let stream =
+        chunk(call, Value::Null) + &chunk(json!({}), json!("tool_calls")) + "data: [DONE]\n\n";
     let answer = send(&daemon, "text/event-stream", stream.clone()).await;
     assert_eq!(answer["calls"][0]["provider_id"], "c1");
     assert_eq!(answer["calls"][0]["status"], "succeeded");

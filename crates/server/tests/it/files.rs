@@ -86,7 +86,8 @@ async fn a_long_file_is_read_whole() {
     assert!(read.expect(200)["text"].as_str().unwrap() == text);
     let tag = read.headers["etag"].to_str().unwrap();
     let (status, _, _) =
-        bytes(&daemon, Method::PUT, "/api/v1/files?path=long.txt", &[("if-match", tag)], "short").await;
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=long.txt", &[("if-match", tag)], "short")
+            .await;
     assert_eq!(status, 200);
     daemon.stop().await;
 }
@@ -117,7 +118,8 @@ async fn changes_are_listed_and_taken_back() {
     let client = daemon.client();
     for text in ["one", "two"] {
         let (status, _, _) =
-            bytes(&daemon, Method::PUT, "/api/v1/files?path=a.txt", &[("if-match", "*")], text).await;
+            bytes(&daemon, Method::PUT, "/api/v1/files?path=a.txt", &[("if-match", "*")], text)
+                .await;
         assert_eq!(status, 200);
     }
     let changes = client.get("/api/v1/changes").await.expect(200);
@@ -161,10 +163,12 @@ async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
     assert_eq!(headers["content-type"], "application/octet-stream");
     assert_eq!(headers["x-content-type-options"], "nosniff");
     assert!(headers["content-disposition"].to_str().unwrap().starts_with("attachment"));
-    let (status, headers, body) = bytes(&daemon, Method::GET, &content, &[("range", "bytes=10-19")], "").await;
+    let (status, headers, body) =
+        bytes(&daemon, Method::GET, &content, &[("range", "bytes=10-19")], "").await;
     assert_eq!((status, body.as_slice()), (StatusCode::PARTIAL_CONTENT, &text.as_bytes()[10..20]));
     assert_eq!(headers["content-range"], format!("bytes 10-19/{bytes_of}"));
-    let (status, headers, _) = bytes(&daemon, Method::GET, &content, &[("range", "bytes=999999999-")], "").await;
+    let (status, headers, _) =
+        bytes(&daemon, Method::GET, &content, &[("range", "bytes=999999999-")], "").await;
     assert_eq!(status, StatusCode::RANGE_NOT_SATISFIABLE);
     assert_eq!(headers["content-range"], format!("bytes */{bytes_of}"));
     let changed = [("range", "bytes=10-19"), ("if-range", "\"other\"")];

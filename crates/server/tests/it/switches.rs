@@ -78,7 +78,8 @@ async fn what_cannot_be_switched_is_refused() {
     check("tool:read_file", "maybe", "bad_request").await;
     assert_eq!(client.delete("/api/v1/switches/tools").await.problem(), "invalid");
     assert_eq!(client.delete("/api/v1/switches/tool:nothing").await.problem(), "not_found");
-    let made = client.post("/api/v1/tokens", &json!({"name": "c", "roles": ["caller", "approver"]})).await;
+    let made =
+        client.post("/api/v1/tokens", &json!({"name": "c", "roles": ["caller", "approver"]})).await;
     let caller = daemon.anybody().with_token(made.expect(201)["token"].as_str().unwrap());
     let answer = caller.put("/api/v1/switches/tool:read_file", &json!({"state": "off"})).await;
     assert_eq!(answer.problem(), "forbidden");
@@ -134,7 +135,8 @@ async fn hammer(client: &Client, over: &AtomicBool) -> (usize, usize) {
 
 /// Two daemons on one database, under load: once the kill switch is acknowledged, nothing starts any more.
 async fn no_call_starts_after_the_kill_switch(own_state: bool) {
-    let writes = || Arc::new(ScriptedTool::new("write").spec(|spec| spec.effect = Effect::SideEffect));
+    let writes =
+        || Arc::new(ScriptedTool::new("write").spec(|spec| spec.effect = Effect::SideEffect));
     let (here, there) = (writes(), writes());
     let gate = Gate::new("gate");
     let plan = Plan { durable: true, ..with_tools(&[&here, &gate.tool]) };
@@ -167,7 +169,11 @@ async fn no_call_starts_after_the_kill_switch(own_state: bool) {
         (stopped, acknowledged)
     };
     let (counts, (stopped, acknowledged)) = tokio::join!(load, kill);
-    assert_eq!((here.runs(), there.runs()), acknowledged, "nothing starts after the acknowledgement");
+    assert_eq!(
+        (here.runs(), there.runs()),
+        acknowledged,
+        "nothing starts after the acknowledgement"
+    );
     assert!(counts.iter().all(|(ran, _)| *ran > 0));
     let calls = stopped["calls"].as_array().unwrap();
     let gate_call = calls.iter().find(|call| call["tool"] == "gate").unwrap();
@@ -208,7 +214,8 @@ async fn calls_at_work_may_run_to_their_end() {
         async move { client.post(CALLS, &call("gate")).await }
     });
     gate.has_begun().await;
-    let stopped = client.put("/api/v1/kill-switch", &json!({"stop_running": false})).await.expect(200);
+    let stopped =
+        client.put("/api/v1/kill-switch", &json!({"stop_running": false})).await.expect(200);
     assert_eq!(stopped["calls"][0]["status"], "running");
     client.post(CALLS, &call("gate")).await.expect(403);
     gate.let_go(1);
@@ -231,7 +238,10 @@ async fn a_file_that_somebody_puts_there_stops_everything() {
     std::fs::write(daemon.folder().join("state/STOP"), "").unwrap();
     at_work.await.unwrap().expect(499);
     let shown = client.get("/api/v1/kill-switch").await.expect(200);
-    assert_eq!((&shown["engaged"], &shown["file"], &shown["row"]), (&json!(true), &json!(true), &json!(false)));
+    assert_eq!(
+        (&shown["engaged"], &shown["file"], &shown["row"]),
+        (&json!(true), &json!(true), &json!(false))
+    );
     client.delete("/api/v1/kill-switch").await.expect(200);
     daemon.stop().await;
 }

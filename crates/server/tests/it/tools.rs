@@ -19,7 +19,10 @@ async fn all_tools_are_listed_with_their_state() {
         tools["items"].as_array().unwrap().iter().find(|t| t["name"] == name).unwrap().clone()
     };
     let read = find(&tools, "read_file");
-    assert_eq!((&read["status"], &read["state"], &read["risk"]), (&json!("system"), &json!("on"), &json!("safe")));
+    assert_eq!(
+        (&read["status"], &read["state"], &read["risk"]),
+        (&json!("system"), &json!("on"), &json!("safe"))
+    );
     assert_eq!((&read["offered"], &read["metrics"]), (&json!(true), &Value::Null));
     assert!(read["tokens"].as_u64().unwrap() > 50);
     let tag = answer.headers["etag"].to_str().unwrap();
@@ -27,7 +30,12 @@ async fn all_tools_are_listed_with_their_state() {
     assert_eq!(again.status, 304);
     client.put("/api/v1/switches/tool:read_file", &json!({"state": "off"})).await.expect(200);
     client.post("/api/v1/calls", &json!({"tool": "read_file"})).await.expect(403);
-    let tools = client.clone().with("if-none-match", tag).get("/api/v1/tools?metrics=true").await.expect(200);
+    let tools = client
+        .clone()
+        .with("if-none-match", tag)
+        .get("/api/v1/tools?metrics=true")
+        .await
+        .expect(200);
     let read = find(&tools, "read_file");
     assert_eq!((&read["status"], &read["enabled"]), (&json!("disabled"), &json!(false)));
     assert_eq!((&read["metrics"]["count"], &read["metrics"]["not_run"]), (&json!(1), &json!(1)));
@@ -108,7 +116,10 @@ async fn a_tool_is_tried() {
     assert_eq!((&tested["complete"], &tested["missing"]), (&json!(false), &json!(["CITY", "KEY"])));
     let tested = test("greet", json!({"arguments": {}})).await.expect(200);
     assert_eq!(tested["call"]["status"], "succeeded");
-    assert_eq!(test("weather", json!({"arguments": {}})).await.expect(200)["call"]["error_type"], "not_configured");
+    assert_eq!(
+        test("weather", json!({"arguments": {}})).await.expect(200)["call"]["error_type"],
+        "not_configured"
+    );
     let would = async |tool: &str| {
         let tested = test(tool, json!({"arguments": {}, "dry_run": true})).await.expect(200);
         tested["forecast"]["would"].as_str().unwrap().to_owned()
@@ -146,14 +157,21 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     assert_eq!(gone["config"]["set"], false);
     client.delete(&place("KEY")).await.expect(200);
     assert_eq!(client.put(&place("NONE"), &json!({"value": "x"})).await.problem(), "not_found");
-    let made = client.post("/api/v1/tokens", &json!({"name": "op", "roles": ["operator"]})).await.expect(201);
+    let made = client
+        .post("/api/v1/tokens", &json!({"name": "op", "roles": ["operator"]}))
+        .await
+        .expect(201);
     let operator = daemon.anybody().with_token(made["token"].as_str().unwrap());
     let refused = operator.put(&place("KEY"), &json!({"value": "another secret key"})).await;
     assert_eq!(refused.problem(), "forbidden");
     // A plain one stands in the configuration.
     operator.put(&place("CITY"), &json!({"value": "Vienna"})).await.expect(200);
     let settings = client.get("/api/v1/settings").await.expect(200);
-    let row = settings["items"].as_array().unwrap().iter().find(|row| row["key"] == "tools.weather.config.CITY");
+    let row = settings["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["key"] == "tools.weather.config.CITY");
     assert_eq!(row.unwrap()["value"], "Vienna");
     daemon.stop().await;
 }

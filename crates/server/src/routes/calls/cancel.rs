@@ -44,11 +44,15 @@ async fn take_back(
     request: &ApprovalRequest,
 ) -> Result<Response, Problem> {
     if let Some(run) = request.run {
-        let words = format!("it is a call of run {run}, which waits for it: stop the run, or decide about the call");
+        let words = format!(
+            "it is a call of run {run}, which waits for it: stop the run, or decide about the call"
+        );
         return Err(Problem::conflict(words));
     }
     let record = DecisionRecord {
-        decision: Decision::Deny { note: Some("The call was taken back by whoever made it.".to_owned()) },
+        decision: Decision::Deny {
+            note: Some("The call was taken back by whoever made it.".to_owned()),
+        },
         decided_by: principal.name.clone(),
         decided_at: SystemClock.now_ms(),
     };

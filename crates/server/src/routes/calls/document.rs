@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, CallId, CallRow, ModelResult, Outcome, OutcomeKind,
+    Answer, ApprovalRequest, CallId, CallRow, ErrorType, ModelResult, Outcome, OutcomeKind,
 };
 
 use crate::api::{Json, Operation};
@@ -269,14 +269,16 @@ pub(crate) fn no_answer() -> Problem {
 
 /// An operation that answers with what became of one call: every status that this may have is said.
 pub(crate) fn told_by_status(operation: Operation) -> Operation {
-    let operation = operation
-        .answers::<CallDocument>(200, "It ran, and this is its result.")
-        .answers::<CallDocument>(202, "It waits for a person, or goes on: ask for it by its id.");
-    let mut failures: Vec<u16> =
-        toolcrib_app::core::ErrorType::ALL.iter().map(|why| why.http_status()).collect();
-    failures.sort_unstable();
-    failures.dedup();
-    failures.into_iter().fold(operation, |operation, status| {
+    or_failure(operation.answers::<CallDocument>(200, "It ran, and this is its result."))
+}
+
+/// The same of one that shows a result in its own way.
+pub(crate) fn or_failure(operation: Operation) -> Operation {
+    let waits = "It waits for a person, or goes on: ask for it by its id.";
+    let mut statuses: Vec<u16> = ErrorType::ALL.iter().map(|why| why.http_status()).collect();
+    statuses.sort_unstable();
+    statuses.dedup();
+    statuses.into_iter().fold(operation.answers::<CallDocument>(202, waits), |operation, status| {
         operation.answers::<CallDocument>(status, "It has no result; `error_type` says why.")
     })
 }
@@ -284,7 +286,7 @@ pub(crate) fn told_by_status(operation: Operation) -> Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_app::core::{ErrorType, Report, ToolError};
+    use toolcrib_app::core::{Report, ToolError};
 
     fn failed(why: ErrorType) -> Outcome {
         Outcome {

@@ -48,9 +48,11 @@ pub(super) async fn explain(
     let payloads = principal.sees_payloads();
     let document = known.document(call);
     let report = known.stored.as_ref().and_then(|stored| Some(&stored.outcome.as_ref()?.report));
-    let question = known.question.as_ref().filter(|_| payloads).map(|(waiting, decision)| {
-        json!({"request": waiting.request, "decision": decision})
-    });
+    let question = known
+        .question
+        .as_ref()
+        .filter(|_| payloads)
+        .map(|(waiting, decision)| json!({"request": waiting.request, "decision": decision}));
     Ok(Json(Explained {
         call: if payloads { document } else { document.without_payloads() },
         facts: known.stored.as_ref().map(|stored| CallSummary::of(&stored.row, payloads)),

@@ -169,9 +169,8 @@ pub(super) async fn list(
     let limit = PageQuery::rows(query.limit)?;
     let run = query.run.as_deref().map(str::parse::<RunId>).transpose();
     let run = run.map_err(|error| Problem::invalid(error.to_string()))?;
-    let canonical = |name: String| {
-        daemon.toolcrib().spec(&name).map_or(name, |spec| spec.name.to_string())
-    };
+    let canonical =
+        |name: String| daemon.toolcrib().spec(&name).map_or(name, |spec| spec.name.to_string());
     let filter = CallFilter {
         owner: principal.owner.clone(),
         tool: query.tool.map(canonical),

@@ -25,7 +25,9 @@ pub(super) fn routes(api: &mut Api) {
         .body::<StartCall>();
     api.add(told_by_status(one), start::one);
     let several = Operation::post("/calls/batch", Role::Caller, "Runs several tools side by side.")
-        .about("Calls that fail are results like others: the status says only whether all have ended.")
+        .about(
+            "Calls that fail are results like others: the status says only whether all have ended.",
+        )
         .header(KEY, ABOUT_KEY)
         .body::<StartCalls>()
         .ok::<CallsDocument>("All have ended.")
@@ -34,8 +36,15 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/calls", Role::Viewer, "Lists calls, the newest first.");
     api.add(list.query::<CallQuery>().ok::<Page<CallSummary>>("Those that fit."), list::list);
     let look = Operation::get("/calls/{id}", Role::Viewer, "Shows a call and its result.");
-    api.add(look.query::<LookQuery>().ok::<CallDocument>("Where it stands, and what came of it."), look::look);
-    let explain = Operation::get("/calls/{id}/explain", Role::Viewer, "Says everything that is known of a call.");
+    api.add(
+        look.query::<LookQuery>().ok::<CallDocument>("Where it stands, and what came of it."),
+        look::look,
+    );
+    let explain = Operation::get(
+        "/calls/{id}/explain",
+        Role::Viewer,
+        "Says everything that is known of a call.",
+    );
     api.add(explain.ok::<Explained>("Stages, policy, decisions, records."), explain::explain);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or takes it back while it waits for a person.")
         .about("What has not run does not run; a tool at work is told to stop. What it has done by then is done: its outcome says so.")

@@ -21,12 +21,31 @@ use crate::role::Role;
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/tools", Role::Viewer, "Lists the tools.");
     let list = list.about("Whether switched on or not. `PUT /switches/tool:NAME` switches one.");
-    api.add(list.query::<ListQuery>().ok::<Page<ToolRow>>("All of them, in the order of the offering."), list::list);
+    api.add(
+        list.query::<ListQuery>().ok::<Page<ToolRow>>("All of them, in the order of the offering."),
+        list::list,
+    );
     let show = Operation::get("/tools/{name}", Role::Viewer, "Shows a tool.");
-    api.add(show.ok::<ToolDocument>("Its definition, how it stands, and its configuration."), show::show);
-    let metrics = Operation::get("/tools/{name}/metrics", Role::Viewer, "Shows how the calls of a tool went.");
-    api.add(metrics.query::<MetricsQuery>().ok::<ToolNumbers>("Counts and times; all 0 when it was not called."), show::metrics);
-    let why = Operation::get("/tools/{name}/why", Role::Viewer, "Says whether a tool is offered to a caller, and what keeps it away.");
+    api.add(
+        show.ok::<ToolDocument>("Its definition, how it stands, and its configuration."),
+        show::show,
+    );
+    let metrics = Operation::get(
+        "/tools/{name}/metrics",
+        Role::Viewer,
+        "Shows how the calls of a tool went.",
+    );
+    api.add(
+        metrics
+            .query::<MetricsQuery>()
+            .ok::<ToolNumbers>("Counts and times; all 0 when it was not called."),
+        show::metrics,
+    );
+    let why = Operation::get(
+        "/tools/{name}/why",
+        Role::Viewer,
+        "Says whether a tool is offered to a caller, and what keeps it away.",
+    );
     api.add(why.query::<WhyQuery>().ok::<Why>("Offered, or the reason."), why::why);
     let test = Operation::post("/tools/{name}/test", Role::Caller, "Tries a tool.")
         .about("Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the door like every call; with `dry_run` nothing runs, and what policy would say is told.")
@@ -38,7 +57,8 @@ pub(super) fn routes(api: &mut Api) {
         .body::<ConfigBody>()
         .ok::<ConfigChanged>("It is in force.");
     api.add(set, config::set);
-    let unset = Operation::delete("/tools/{name}/config/{key}", Role::Operator, "Takes a value away.");
+    let unset =
+        Operation::delete("/tools/{name}/config/{key}", Role::Operator, "Takes a value away.");
     api.add(unset.ok::<ConfigChanged>("It is gone, or was not there."), config::unset);
 }
 
