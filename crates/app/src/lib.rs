@@ -49,8 +49,8 @@ pub use toolcrib_engine::rules;
 pub use toolcrib_engine::text;
 
 pub use toolcrib_engine::{
-    Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, Sealing, Secrets,
-    SubmitError, Switched, ToolSettings, grant_of,
+    Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, Sealing,
+    Secrets, SubmitError, Switched, ToolSettings, grant_of,
 };
 
 /// The address policy and the client that keeps it.

@@ -78,9 +78,9 @@ pub use spec::{
 pub use store::{
     Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
     CallHistory, CallRecord, CallRow, CallStatus, CallStore, CutOff, GrantStore, IdempotencyKey,
-    Intent, LastError, MeasuredEnd, MetricsTally, Recovered, Revocation, Settlement, StoreError, StoredCall,
-    Switch, SwitchState, SwitchStore, TokenHash, TokenStore, ToolMetrics, UsageBy, UsageRow, UsageStore, UsageSum, UsageTally,
-    WorkerState,
+    Intent, LastError, MeasuredEnd, MetricsTally, Recovered, Revocation, Settlement, StoreError,
+    StoredCall, Switch, SwitchState, SwitchStore, TokenHash, TokenStore, ToolMetrics, UsageBy,
+    UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
 };
 pub use taint::{Label, Labels, Raised};
 pub use tokio_util::sync::CancellationToken;

@@ -27,8 +27,8 @@ mod work;
 
 pub use api::{Access, BASE, Operation, document};
 pub use daemon::{Daemon, StartError};
-pub use listen::Address;
 pub use host::{Host, HostError, Reloaded, RunWish, SettingRow};
+pub use listen::Address;
 pub use observe::{Attribute, FinishedSpan, Observe, SpanContext, SpanKind, SpanSink};
 #[cfg(feature = "otlp")]
 pub use observe::{Otlp, OtlpError, OtlpSettings};

@@ -22,7 +22,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let typescript = typescript(write)?;
     let checker = setup::python("mypy")?;
     let strict = ["--strict", "--cache-dir", "/dev/null", "example.py"];
-    process::run(Command::new(checker).args(strict).current_dir(tree::root().join("clients/python")))?;
+    process::run(
+        Command::new(checker).args(strict).current_dir(tree::root().join("clients/python")),
+    )?;
     let binary = process::build_binary()?;
     let model = format!("scripted:{}", tree::root().join("docs/tour.yaml").display());
     for (name, words) in [
@@ -92,7 +94,9 @@ fn compare(fresh: &Path, kept: &str, write: bool) -> Result<()> {
         fs::write(&path, &text)?;
     }
     if fs::read_to_string(&path).unwrap_or_default() != text {
-        bail!("{kept} is not what docs/openapi.json says; write it anew with `cargo xtask clients --write`");
+        bail!(
+            "{kept} is not what docs/openapi.json says; write it anew with `cargo xtask clients --write`"
+        );
     }
     Ok(())
 }

@@ -183,7 +183,18 @@ mod tests {
 
     #[test]
     fn every_command_is_found_and_in_the_help() {
-        for name in ["start", "test", "tidy", "gen", "bench", "crash", "api-fuzz", "clients", "eval-find", "fuzz"] {
+        for name in [
+            "start",
+            "test",
+            "tidy",
+            "gen",
+            "bench",
+            "crash",
+            "api-fuzz",
+            "clients",
+            "eval-find",
+            "fuzz",
+        ] {
             assert_eq!(find(name).unwrap().name, name);
             assert!(help().contains(&format!("\n  {name} ")), "{name} is not in the help");
             assert!(dispatch(&args(&format!("{name} --help"))).is_ok());

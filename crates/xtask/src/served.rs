@@ -57,7 +57,8 @@ impl Served {
             }
             if let Some(url) = url(&folder.join("address"), self.child.id()) {
                 self.url = url;
-                let token = fs::read_to_string(folder.join("token")).context("reading its token")?;
+                let token =
+                    fs::read_to_string(folder.join("token")).context("reading its token")?;
                 token.trim().clone_into(&mut self.token);
                 return Ok(());
             }

@@ -34,7 +34,8 @@ const TO_ASK: &[Need] = &[
 ];
 
 /// Packages of Python that tests use, with the versions that they were written for.
-const PYTHON: &[&str] = &["schemathesis==4.32.5", "datamodel-code-generator==0.89.0", "mypy==2.4.1"];
+const PYTHON: &[&str] =
+    &["schemathesis==4.32.5", "datamodel-code-generator==0.89.0", "mypy==2.4.1"];
 
 /// Needed to fuzz.
 const TO_FUZZ: &[Need] =
@@ -66,7 +67,9 @@ pub(crate) fn python(program: &str) -> Result<PathBuf> {
     println!("installing {} ...", PYTHON.join(", "));
     let venv = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).status();
     if !venv.is_ok_and(|status| status.success()) {
-        bail!("python3 cannot make a virtual environment; Debian and Ubuntu: apt-get install python3-venv");
+        bail!(
+            "python3 cannot make a virtual environment; Debian and Ubuntu: apt-get install python3-venv"
+        );
     }
     process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet"]).args(PYTHON))?;
     std::fs::write(&installed, wanted).context("noting what was installed")?;

@@ -23,8 +23,11 @@ impl Connection {
     /// Sends a body, and waits for the status and the body of the answer.
     pub(super) async fn post(&mut self, path: &str, body: &Value) -> (u16, Value) {
         let body = body.to_string();
-        let request =
-            format!("POST {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
+        let request = format!(
+            "POST {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}",
+            self.head,
+            body.len()
+        );
         self.stream.write_all(request.as_bytes()).await.expect("a request that is sent");
         self.buffer.clear();
         loop {
@@ -44,7 +47,8 @@ impl Connection {
         let status = head.get(9..12)?.parse().ok()?;
         let length = head.lines().find_map(|line| {
             let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+            name.eq_ignore_ascii_case("content-length")
+                .then(|| value.trim().parse::<usize>().ok())?
         })?;
         (body.len() >= length).then(|| (status, serde_json::from_str(body).unwrap_or_default()))
     }

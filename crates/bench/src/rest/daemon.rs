@@ -44,15 +44,10 @@ fn tools() -> impl toolcrib_core::Source {
         let ran = counted.load(Ordering::Relaxed).to_string();
         Box::pin(std::future::ready(Ok(ToolOutput::text(ran))))
     });
-    source_of(
-        "bench",
-        vec![
-            Arc::new(number("number", Duration::ZERO)),
-            Arc::new(number("slow", Duration::from_secs(1))),
-            Arc::new(said),
-            Arc::new(ScriptedTool::new("find")),
-        ],
-    )
+    let quick = number("number", Duration::ZERO);
+    let slow = number("slow", Duration::from_secs(1));
+    let tools = [quick, slow, said, ScriptedTool::new("find")].map(Arc::new);
+    source_of("bench", &tools.each_ref())
 }
 
 /// This program as the daemon: says where it listens and its token, and ends with its input.
@@ -87,7 +82,7 @@ async fn daemon(folder: PathBuf) -> Daemon {
     };
     let runner = Runner::new(toolcrib.clone(), settings).expect("a runner");
     let mut settings = DaemonSettings::new(folder.join("daemon"));
-    settings.requests_per_minute = u32::MAX;
+    settings.requests_per_minute = 0;
     Daemon::new(toolcrib, runner, Arc::new(NoModels), settings).await.expect("a daemon")
 }
 

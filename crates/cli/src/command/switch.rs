@@ -4,8 +4,8 @@ use serde_json::json;
 use toolcrib_app::core::{Clock as _, ErrorType, Switch as Row, SwitchState, SystemClock};
 use toolcrib_app::{Switched, Toolcrib};
 
-use super::{stop, through};
 use super::tool::unknown_tool;
+use super::{stop, through};
 use crate::cli::{StopTools, Switch};
 use crate::output::{self, Failure};
 use crate::{person, world};
@@ -50,9 +50,7 @@ fn set_one(command: &Switch, state: Option<SwitchState>, json: bool) -> Result<u
         let changed = match (by_daemon, state) {
             (Some(changed), _) => Ok(changed),
             (None, Some(_)) => switches.set_switch(row).await.map(|()| true),
-            (None, None) => {
-                switches.unset_switch(&row.owner, &row.name, &row.by, row.at).await
-            }
+            (None, None) => switches.unset_switch(&row.owner, &row.name, &row.by, row.at).await,
         };
         let changed = changed.map_err(failed)?;
         if json {

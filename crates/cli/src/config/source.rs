@@ -96,7 +96,10 @@ impl Source {
                         }
                     }
                 }
-                (["providers", _, "key_file"] | ["server", "socket" | "tls_cert" | "tls_key"], Value::String(file)) => {
+                (
+                    ["providers", _, "key_file"] | ["server", "socket" | "tls_cert" | "tls_key"],
+                    Value::String(file),
+                ) => {
                     *file = key::at(Path::new(file.as_str()), folder, env).display().to_string();
                 }
                 _ => {}

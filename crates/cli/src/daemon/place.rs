@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rustix::process::{Pid, test_kill_process};
 use toolcrib_server::Address;
 
 use super::client::unreachable;
@@ -22,8 +23,15 @@ pub(crate) fn url(address: &Address) -> Option<String> {
 
 /// Whether its process is there. Another one may have its number by now.
 pub(crate) fn is_alive(address: &Address) -> bool {
-    let pid = i32::try_from(address.pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+    let pid = i32::try_from(address.pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_over(address.pid)
+}
+
+/// Whether a process has ended, and only nobody has asked how: its parent may never do.
+fn is_over(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before the state is in brackets, and may hold any (`proc_pid_stat(5)`).
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 impl Place {

@@ -87,8 +87,7 @@ fn quoted(path: &Path) -> Result<String, Failure> {
 
 /// As `systemd.syntax(7)` quotes: `%` begins a specifier.
 fn quoted_text(text: &str) -> String {
-    let escaped =
-        text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     let is_plain =
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-=".contains(&byte));
     if is_plain { escaped } else { format!("\"{escaped}\"") }

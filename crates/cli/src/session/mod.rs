@@ -90,8 +90,7 @@ pub(crate) async fn open(
     let Ground { toolcrib, runner, stores, mut setup, mut warnings } = ground;
     let connections = Connections::new(&stores);
     let said = config.preset(world.policy);
-    let cast =
-        Cast::of(brain, (&toolcrib, &runner), &config, &connections, said, models).await?;
+    let cast = Cast::of(brain, (&toolcrib, &runner), &config, &connections, said, models).await?;
     let Cast { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
     warnings.extend(more);

@@ -301,6 +301,9 @@ pub trait CallStore: Send + Sync {
     /// Takes an accepted batch over from somebody who is gone; `false` = whoever has it still works, or somebody else was faster.
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
 
+    /// The accepted batch of a call, while that is not done: a call is known from its acceptance on, before it begins.
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>>;
+
     /// Says that every call of a batch has its outcome or waits for a person. Its key stays known.
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>>;
 

@@ -1,6 +1,7 @@
 //! Compares the database with what the tools did, with what callers were told, and with what those were told who decided.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_app::Stores;
@@ -21,6 +22,19 @@ struct Row {
     outcome: String,
     is_of_run: bool,
 }
+
+/// The longest time, in milliseconds, from when a call was accepted, or decided about, to its end.
+const LONGEST: &str = "SELECT max(c.ended_at - greatest(b.at, q.at))
+    FROM calls c
+    JOIN (SELECT unnest(calls) AS call, min((body::json->>'accepted_at')::bigint) AS at
+        FROM batches GROUP BY 1) b ON b.call = c.id
+    LEFT JOIN (SELECT call, max((decision::json->>'decided_at')::bigint) AS at
+        FROM approvals GROUP BY 1) q ON q.call = c.id";
+
+/// Calls that succeeded though nobody who was asked let them run.
+const REFUSED: &str = "SELECT c.id FROM calls c JOIN approvals a ON a.call = c.id
+    WHERE c.outcome = 'succeeded' GROUP BY c.id
+    HAVING bool_and(a.decision::json->'decision'->>'decision' IN ('deny', 'skip'))";
 
 type Deeds = HashMap<CallId, Vec<Deed>>;
 
@@ -87,6 +101,8 @@ fn executions(world: &World, rows: &HashMap<CallId, Row>, deeds: &Deeds) {
             world.tally.count("done_again");
         }
     }
+    let longest = world.sql(LONGEST).first().and_then(|row| row.first()?.parse().ok());
+    world.tally.longest("longest_to_settle_ms", Duration::from_millis(longest.unwrap_or_default()));
     world.tally.set("executions", deeds.values().map(|deeds| deeds.len() as u64).sum());
     let settled = "SELECT call, count(*) FROM audit WHERE text::json->>'kind' = 'settled' GROUP BY call HAVING count(*) > 1";
     for row in world.sql(settled) {
@@ -105,7 +121,7 @@ fn callers(world: &World, rows: &HashMap<CallId, Row>) {
         let outcome = rows.get(&id).map(|row| row.outcome.as_str());
         match (&known.status, outcome) {
             (_, None) => {
-                world.tally.found(Finding::Lost, &format!("{id}: accepted, and not there"))
+                world.tally.found(Finding::Lost, &format!("{id}: accepted, and not there"));
             }
             (Some(told), Some(outcome)) if told != outcome => {
                 let words = format!("{id}: its caller was told {told}, and it is {outcome}");
@@ -113,7 +129,6 @@ fn callers(world: &World, rows: &HashMap<CallId, Row>) {
             }
             _ => {}
         }
-        world.tally.longest("longest_to_settle_ms", known.took.unwrap_or_default());
     }
     let ids: HashSet<CallId> =
         calls.iter().filter_map(|known| known.id.as_ref()?.parse().ok()).collect();
@@ -173,10 +188,12 @@ fn decisions(world: &World) -> Result<()> {
             world.tally.found(Finding::Contradiction, &words);
         }
     }
-    let refused = "SELECT c.id FROM calls c JOIN approvals a ON a.call = c.id WHERE c.outcome = 'succeeded' AND a.decision::json->'decision'->>'decision' IN ('deny', 'skip')";
-    for row in world.sql(refused) {
+    for row in world.sql(REFUSED) {
         world.tally.found(Finding::Contradiction, &format!("{row:?}: refused, and it succeeded"));
     }
+    // A daemon that wakes up beyond its lease may ask about a call that another one has taken over and asked about.
+    let twice = world.sql("SELECT call FROM approvals GROUP BY call HAVING count(*) > 1");
+    world.tally.set("asked_twice", twice.len() as u64);
     Ok(())
 }
 
@@ -189,9 +206,7 @@ fn starts(world: &World, deeds: &Deeds) {
             let late = deed.at.saturating_sub(from);
             if deed.at > from && deed.at < until {
                 world.tally.count("starts_after_the_switch");
-                world
-                    .tally
-                    .longest("latest_start_ms", std::time::Duration::from_micros(late as u64));
+                world.tally.longest("latest_start_ms", Duration::from_micros(late as u64));
             }
             if late > EVERYWHERE && deed.at < until {
                 let words = format!("{call} began {} ms after the kill switch", late / 1_000);

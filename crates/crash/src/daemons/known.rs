@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,18 +13,8 @@ use super::tally::{Finding, Tally};
 pub(super) struct KnownCall {
     /// Its id, once it was accepted.
     pub(super) id: Option<String>,
-    /// What it was last seen to become.
+    /// How it ended.
     pub(super) status: Option<String>,
-    /// When it was sent, or last seen to wait for a person.
-    pub(super) since: Option<Instant>,
-    /// The longest that it took from then to its end.
-    pub(super) took: Option<Duration>,
-}
-
-impl KnownCall {
-    fn is_over(&self) -> bool {
-        self.took.is_some()
-    }
 }
 
 /// A run as its caller knows it.
@@ -67,13 +56,6 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call is about to be sent for the first time.
-    pub(super) fn sending(&self, call: usize) {
-        if let Some(known) = self.lock().calls.get_mut(call) {
-            known.since = Some(Instant::now());
-        }
-    }
-
     /// A document about a call, as the answer to it or looked up.
     pub(super) fn told(&self, call: usize, document: &Reply, tally: &Tally) {
         let (Some(id), Some(status)) = (document.word("call"), document.word("status")) else {
@@ -88,25 +70,18 @@ impl Known {
         known.id = Some(id.to_owned());
         // A call whose process is gone is said to be unknown before anybody has written that down.
         let is_over = match status {
-            "running" => false,
-            "waiting" => {
-                known.since = Some(Instant::now());
-                false
-            }
+            "running" | "waiting" => false,
             "unknown" => document.word("error_type").is_some(),
             _ => true,
         };
         match &known.status {
             // A look from before its end may be told after it.
-            Some(before) if is_over && known.is_over() && before != status => {
+            _ if !is_over => {}
+            Some(before) if before != status => {
                 let words = format!("{id}: it was {before}, then {status}");
                 tally.found(Finding::Contradiction, &words);
             }
-            _ if is_over && !known.is_over() => {
-                known.took = known.since.map(|since| since.elapsed());
-                known.status = Some(status.to_owned());
-            }
-            _ => {}
+            _ => known.status = Some(status.to_owned()),
         }
     }
 
@@ -142,7 +117,7 @@ impl Known {
     /// Calls that were accepted and are not over, with their places and ids.
     pub(super) fn open_calls(&self) -> Vec<(usize, String)> {
         let inside = self.lock();
-        let open = inside.calls.iter().enumerate().filter(|(_, call)| !call.is_over());
+        let open = inside.calls.iter().enumerate().filter(|(_, call)| call.status.is_none());
         open.filter_map(|(place, call)| Some((place, call.id.clone()?))).collect()
     }
 

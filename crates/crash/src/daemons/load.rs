@@ -66,7 +66,6 @@ async fn one_call(world: &World, call: u32) {
         body["wait_ms"] = json!(wait);
     }
     let wish = Wish { path: "/calls", key: format!("call {call}"), body };
-    world.known.sending(call as usize);
     let accepted = |reply: &Reply| {
         reply.word("call").map(|_| world.known.told(call as usize, reply, &world.tally)).is_some()
     };

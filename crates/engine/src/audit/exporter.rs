@@ -121,7 +121,7 @@ impl<'a> Exporter<'a> {
             match (first, page.last()) {
                 (Some(first), _) => return Ok(first.seq.saturating_sub(1)),
                 (None, Some(newest)) if newest.seq > after && newest.seq < last => {
-                    after = newest.seq
+                    after = newest.seq;
                 }
                 (None, _) => return Ok(last),
             }

@@ -267,6 +267,13 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(self.lock().take_batch(id, epoch)))
     }
 
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
+        let state = self.lock();
+        let open = state.batches.values().filter(|(_, done)| !done).map(|(batch, _)| batch);
+        let mut of_call = open.filter(|batch| batch.batch.calls.iter().any(|one| one.id == call));
+        Box::pin(ready(Ok(of_call.next().cloned())))
+    }
+
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(self.lock().done(id)))
     }

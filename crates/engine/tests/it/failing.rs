@@ -81,6 +81,9 @@ impl CallStore for FailingCalls {
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         self.or(Part::Take, Box::pin(async move { self.inner.take_batch(id, epoch).await }))
     }
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
+        self.inner.batch_of(call)
+    }
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.or(Part::Done, Box::pin(async move { self.inner.done(id).await }))
     }

@@ -53,6 +53,22 @@ async fn what_is_submitted_runs_beside() {
     assert!(!other.is_known && other.batch != submitted.batch, "without a key all are new");
 }
 
+/// Everything that came after was refused: accepting and dealing with what others left held on to the claim that was lost.
+#[tokio::test]
+async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
+    let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
+    let engine = machine.process(&[&gated.tool]).await;
+    let lost = engine.claim().await.unwrap();
+    engine.calls().release(lost).await.unwrap();
+    let submitted = engine.submit(work(1), Some("k")).await.unwrap();
+    assert!(!submitted.is_known && engine.claim().await.unwrap() > lost);
+    until_ended(&machine, submitted.calls[0]).await;
+    let lost = engine.claim().await.unwrap();
+    engine.calls().release(lost).await.unwrap();
+    engine.recover().await.unwrap();
+    assert!(engine.claim().await.unwrap() > lost);
+}
+
 #[tokio::test]
 async fn what_was_accepted_runs_once_though_its_process_dies_first() {
     for effect in [Effect::Read, Effect::SideEffect] {

@@ -62,10 +62,7 @@ impl Api {
 
     /// The router, and what it is made of. Paths and methods that are none are answered like everything else: to whoever has a token.
     pub(crate) fn finish(self) -> (Router<Daemon>, Vec<Operation>) {
-        let router = self
-            .router
-            .fallback(not_found)
-            .method_not_allowed_fallback(not_allowed);
+        let router = self.router.fallback(not_found).method_not_allowed_fallback(not_allowed);
         (router, self.operations)
     }
 }

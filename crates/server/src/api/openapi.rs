@@ -1,14 +1,15 @@
 //! The OpenAPI 3.1 document, made from the operations: what is routed is what is described.
 
-use schemars::generate::SchemaSettings;
 use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::operation::{Access, Operation, Success};
 use crate::problem::{Code, Problem};
 
 /// What every operation may answer; those that only some can answer are listed for all, as they come from the door in front of them.
-const ERRORS: &str = "The request was not carried out; `code` says why and never changes its meaning.";
+const ERRORS: &str =
+    "The request was not carried out; `code` says why and never changes its meaning.";
 
 /// The document of these operations.
 #[must_use]
@@ -83,7 +84,8 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         described["description"] = json!(operation.about);
     }
     if let Some((media_type, schema)) = operation.body {
-        let content = schema.map_or_else(|| json!({}), |schema| json!({"schema": schema(generator)}));
+        let content =
+            schema.map_or_else(|| json!({}), |schema| json!({"schema": schema(generator)}));
         described["requestBody"] = json!({"required": true, "content": {media_type: content}});
     }
     match operation.access {

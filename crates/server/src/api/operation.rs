@@ -82,11 +82,6 @@ impl Operation {
         Self::new(Method::PUT, path, Access::Role(role), summary)
     }
 
-    /// Changes a part of something.
-    pub(crate) fn patch(path: &'static str, role: Role, summary: &'static str) -> Self {
-        Self::new(Method::PATCH, path, Access::Role(role), summary)
-    }
-
     /// Takes something away.
     pub(crate) fn delete(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::DELETE, path, Access::Role(role), summary)

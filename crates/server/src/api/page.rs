@@ -81,10 +81,7 @@ pub(crate) fn of_cursor<P: DeserializeOwned>(
 ) -> Result<Option<P>, Problem> {
     let Some(text) = text else { return Ok(None) };
     let wrong = || {
-        Problem::new(
-            Code::BadCursor,
-            "the cursor is none of this list; begin again without one",
-        )
+        Problem::new(Code::BadCursor, "the cursor is none of this list; begin again without one")
     };
     let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
     let (of, place): (String, P) = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
@@ -110,7 +107,10 @@ pub(crate) fn etagged(request: &HeaderMap, body: &impl Serialize) -> Response {
 /// Whether a list of tags (`If-Match`, `If-None-Match`) has this one.
 pub(crate) fn matches(given: Option<&HeaderValue>, tag: &str) -> bool {
     let Some(given) = given.and_then(|value| value.to_str().ok()) else { return false };
-    given.split(',').map(|one| one.trim().trim_start_matches("W/")).any(|one| one == tag || one == "*")
+    given
+        .split(',')
+        .map(|one| one.trim().trim_start_matches("W/"))
+        .any(|one| one == tag || one == "*")
 }
 
 #[cfg(test)]

@@ -43,6 +43,10 @@ impl CallStore for Counted {
         self.inner.take_batch(id, epoch)
     }
 
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
+        self.inner.batch_of(call)
+    }
+
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.inner.done(id)
     }
@@ -75,7 +79,12 @@ impl CallStore for Counted {
         now_ms: i64,
         take_batches: bool,
     ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
-        self.inner.recover(epoch, now_ms, take_batches)
+        Box::pin(async move {
+            let recovered = self.inner.recover(epoch, now_ms, take_batches).await?;
+            let Recovered { unknown, interrupted, .. } = &recovered;
+            self.observe.inner.meters.recovered(unknown.len(), interrupted.len());
+            Ok(recovered)
+        })
     }
 }
 

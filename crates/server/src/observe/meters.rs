@@ -32,6 +32,11 @@ struct OfCall {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRecovered {
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfTool {
     tool: String,
 }
@@ -72,6 +77,7 @@ type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 /// What is counted where it happens.
 pub(crate) struct Meters {
     calls: Family<OfCall, Counter>,
+    recovered: Family<OfRecovered, Counter>,
     call_seconds: Histograms<OfTool>,
     runs: Family<OfRun, Counter>,
     runs_active: Gauge,
@@ -86,6 +92,7 @@ impl Default for Meters {
     fn default() -> Self {
         Self {
             calls: Family::default(),
+            recovered: Family::default(),
             call_seconds: Family::new_with_constructor(histogram),
             runs: Family::default(),
             runs_active: Gauge::default(),
@@ -129,6 +136,15 @@ impl Meters {
         if record.end.attempts > 0 {
             let seconds = Duration::from_nanos(record.end.run_nanos).as_secs_f64();
             self.call_seconds.get_or_create(&OfTool { tool: labels.tool }).observe(seconds);
+        }
+    }
+
+    /// Calls were ended that a process left behind.
+    pub(super) fn recovered(&self, unknown: usize, interrupted: usize) {
+        for (outcome, calls) in [("unknown", unknown), ("cancelled", interrupted)] {
+            if calls > 0 {
+                self.recovered.get_or_create(&OfRecovered { outcome }).inc_by(calls as u64);
+            }
         }
     }
 
@@ -200,6 +216,8 @@ impl Meters {
         all.register("calls", "Calls that ended, by tool, outcome and error", self.calls.clone());
         let seconds = "Time that tools ran, waiting not counted";
         all.register_with_unit("call", seconds, Unit::Seconds, self.call_seconds.clone());
+        let help = "Calls of processes that died, ended by this one";
+        all.register("calls_recovered", help, self.recovered.clone());
         all.register("runs", "Runs that ended or wait for a person, by status", self.runs.clone());
         all.register("runs_active", "Runs at work", self.runs_active.clone());
         all.register("model_requests", "Answers of models", self.models.clone());

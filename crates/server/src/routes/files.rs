@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult, canonical};
 
 use super::artifacts::beside;
-use super::calls::document::{CallDocument, answer, no_answer, or_failure, told_by_status};
+use super::calls::document::{answer, no_answer, or_failure, told_by_status};
 use crate::api::{Api, Bytes, Json, Operation, Query, matches};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};

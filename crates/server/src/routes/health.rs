@@ -31,7 +31,12 @@ pub(super) fn routes(api: &mut Api) {
 
 fn health(daemon: &Daemon) -> Health {
     let version = daemon.settings().version.clone();
-    Health { status: "ok", name: "toolcrib", version, up_seconds: daemon.begun().elapsed().as_secs() }
+    Health {
+        status: "ok",
+        name: "toolcrib",
+        version,
+        up_seconds: daemon.begun().elapsed().as_secs(),
+    }
 }
 
 async fn healthz(State(daemon): State<Daemon>) -> Json<Health> {

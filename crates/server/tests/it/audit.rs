@@ -1,7 +1,10 @@
 //! The audit over HTTP.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use toolcrib_app::audit::{AuditKey, Evidence, TrustedKeys, verify_export};
+use toolcrib_app::core::{AuditEvent, AuditKind};
 
 use crate::support::{Plan, TestDaemon};
 
@@ -89,5 +92,30 @@ async fn an_export_is_verified_elsewhere() {
     assert_eq!(first["after"], 3);
     assert_eq!(client.get("/api/v1/audit/export?from=1&since=1").await.problem(), "invalid");
     drop(AuditKey::open(&folder).unwrap());
+    daemon.stop().await;
+}
+
+/// Whoever only looks sees that and how something was decided, not the words that may repeat arguments.
+#[tokio::test]
+async fn a_viewer_sees_no_words_of_calls() {
+    let daemon = TestDaemon::start().await;
+    let mut event = AuditEvent::new(AuditKind::Asked, 1, Arc::default());
+    event.tool = Some("shell".to_owned());
+    event.policy = Some("ask Bash(git push:*)".to_owned());
+    event.reasons = vec!["it runs git push".to_owned()];
+    daemon.toolcrib.stores().audit.append(event).await.unwrap();
+    let grant = json!({"name": "eyes", "roles": ["viewer"]});
+    let made = daemon.client().post("/api/v1/tokens", &grant).await.expect(201);
+    let viewer = daemon.anybody().with_token(made["token"].as_str().unwrap());
+    let of = async |client: &crate::support::Client| {
+        client.get("/api/v1/audit?kind=asked").await.expect(200)["items"][0]["record"].clone()
+    };
+    let (owner, seen) = (of(&daemon.client()).await, of(&viewer).await);
+    assert!(owner["policy"].is_string() && owner["reasons"].is_array(), "{owner}");
+    assert_eq!(seen["tool"], "shell");
+    assert!(seen["policy"].is_null() && seen["reasons"].is_null(), "{seen}");
+    assert_eq!(viewer.get("/api/v1/audit/export").await.problem(), "forbidden");
+    assert_eq!(viewer.get("/api/v1/secrets").await.problem(), "forbidden");
+    assert_eq!(viewer.get("/metrics").await.status, 200);
     daemon.stop().await;
 }

@@ -80,9 +80,9 @@ async fn a_call_is_answered_and_found_by_its_id() {
     assert_eq!(stages[7]["stage"], "gates");
     assert!(!explained["audit"].as_array().unwrap().is_empty());
     // Arguments as a model writes them are read as such.
-    let text = json!({"tool": "greet", "arguments": "{\"a\": 1"});
+    let text = json!({"tool": "greet", "arguments": "{\"a\": [1]"});
     client.post("/api/v1/calls", &text).await.expect(200);
-    assert_eq!(tool.seen().last().unwrap(), &json!({"a": 1}));
+    assert_eq!(tool.seen().last().unwrap(), &json!({"a": [1]}));
     daemon.stop().await;
 }
 

@@ -21,6 +21,9 @@ const TAKE: &str = "UPDATE batches SET epoch = ?2 WHERE id = ?1";
 const DONE: &str = "UPDATE batches SET done = 1 WHERE id = ?1";
 const OPEN: &str = "SELECT id, key, fingerprint, body, accepted_at, epoch FROM batches
     WHERE done = 0 ORDER BY id";
+/// Those of them that name a call, in whatever place.
+const NAMING: &str = "SELECT id, key, fingerprint, body, accepted_at, epoch FROM batches
+    WHERE done = 0 AND instr(body, ?1) > 0";
 
 pub(super) fn accept(
     conn: &Connection,
@@ -80,6 +83,18 @@ pub(super) fn done(conn: &Connection, id: BatchId) -> Result<(), Failure> {
         0 => Err(StoreError::Missing(id).into()),
         _ => Ok(()),
     }
+}
+
+/// The batch of a call, while it is not done.
+pub(super) fn of_call(conn: &Connection, call: CallId) -> Result<Option<AcceptedBatch>, Failure> {
+    let mut statement = conn.prepare_cached(NAMING)?;
+    for batch in statement.query_and_then([call.to_string()], accepted)? {
+        let batch = batch?;
+        if batch.batch.calls.iter().any(|one| one.id == call) {
+            return Ok(Some(batch));
+        }
+    }
+    Ok(None)
 }
 
 /// The calls of all batches that are not done, whoever has them, and the batches of the dead, which belong to `epoch` now if they are to be

@@ -108,6 +108,10 @@ impl CallStore for SqliteStore {
         self.write(Survives::PowerLoss, move |conn| batches::take(conn, &at_work, id, epoch))
     }
 
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
+        self.read(move |conn| batches::of_call(conn, call))
+    }
+
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write_outcome(Survives::Kill, move |conn| batches::done(conn, id))
     }

@@ -118,7 +118,11 @@ async fn a_batch_is_taken_only_from_the_dead(here: &dyn CallStore, there: &dyn C
     there.release(theirs).await.unwrap();
     let found = here.recover(next, 5_000, true).await.unwrap();
     assert!(found.batches.iter().any(|batch| batch.id == taken.id), "{found:?}");
+    let call = taken.batch.calls.first().map(|call| call.id).unwrap();
+    let open = there.batch_of(call).await.unwrap();
+    assert_eq!(open.map(|batch| (batch.id, batch.epoch)), Some((taken.id, next)));
     here.done(taken.id).await.unwrap();
+    assert!(there.batch_of(call).await.unwrap().is_none());
     here.release(next).await.unwrap();
 }
 

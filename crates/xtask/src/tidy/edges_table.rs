@@ -52,7 +52,11 @@ pub(super) const MEASURES: &str = "bench";
 pub(super) const OWNED: &[(&str, &[&str], &str)] = &[
     ("clap", &["cli"], "only the binary knows a command line"),
     ("anyhow", &["cli", "xtask"], "libraries have typed errors"),
-    ("hyper", &["net", "server"], "there is one way to the network, and it checks addresses; the daemon only listens"),
+    (
+        "hyper",
+        &["net", "server"],
+        "there is one way to the network, and it checks addresses; the daemon only listens",
+    ),
     ("reqwest", &[], "it connects to addresses nobody checked"),
     ("rmcp", &["mcp"], "its types stay inside one crate"),
     (

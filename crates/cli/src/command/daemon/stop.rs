@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::cli::StopDaemon;
 use crate::config::Env;
-use crate::daemon::Place;
 use crate::daemon::client::{Client, URL, unreachable};
+use crate::daemon::{Place, is_alive};
 use crate::output::{self, Failure};
 use crate::world;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
         let is_there = match &answers {
             Ok(found) => found.is_some(),
             // One of another version can be stopped too.
-            Err(_) => crate::daemon::is_alive(&address),
+            Err(_) => is_alive(&address),
         };
         if !is_there {
             return Err(none());
@@ -39,7 +39,7 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
             Failure::run(format!("process {} cannot be told: {error}", address.pid))
         })?;
         let begun = Instant::now();
-        while test_kill_process(pid).is_ok() {
+        while is_alive(&address) {
             if begun.elapsed() >= command.timeout {
                 return Err(Failure::run(format!(
                     "process {} was told to stop and works still; `kill -9 {}` ends it at once, and what it did is taken up again",

@@ -73,10 +73,16 @@ impl DaemonProcess {
     /// Waits until its log says this.
     #[track_caller]
     pub(crate) fn says(&mut self, words: &str) -> String {
-        let until = Instant::now() + PATIENCE;
         if let Some(line) = self.seen.iter().find(|line| line.contains(words)) {
             return line.clone();
         }
+        self.says_next(words)
+    }
+
+    /// Waits until its log says this once more than it was looked at.
+    #[track_caller]
+    pub(crate) fn says_next(&mut self, words: &str) -> String {
+        let until = Instant::now() + PATIENCE;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(line) = self.log.recv_timeout(left) else {

@@ -82,7 +82,9 @@ async fn what_was_taken_back_must_not_be_there() {
     let given = grant();
     world.record(AuditEvent::granted(&given), true).await;
     world.record(AuditEvent::revoked(&given, "ben", 2_000), true).await;
-    world.record(AuditEvent::switched(&switch(SwitchState::Off), Some(SwitchState::Off)), true).await;
+    world
+        .record(AuditEvent::switched(&switch(SwitchState::Off), Some(SwitchState::Off)), true)
+        .await;
     world.record(AuditEvent::switched(&switch(SwitchState::On), None), true).await;
     assert_eq!(world.findings().await, []);
     world.grants.add(given).await.unwrap();

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::store::Question;
 use toolcrib_app::core::{
-    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, StoredCall, SystemClock,
+    AcceptedBatch, ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, StoreError,
+    StoredCall, SystemClock,
 };
 
 use super::document::{CallDocument, CallState};
@@ -22,6 +23,8 @@ pub(super) struct Known {
     pub(super) question: Option<Question>,
     /// It was given to this daemon and has not ended.
     pub(super) given: Option<Given>,
+    /// It was accepted and has not begun, wherever that was.
+    accepted: Option<AcceptedBatch>,
 }
 
 impl Known {
@@ -32,17 +35,43 @@ impl Known {
         principal: &Principal,
         call: CallId,
     ) -> Result<Self, Problem> {
-        let owner = &principal.owner;
-        // In this order: a call that ends in between is found as one that has ended.
-        let given = daemon.work().given(call).filter(|given| &given.owner == owner);
-        let question = daemon.stores().approvals.of_call(call).await?;
-        let question = question.filter(|(waiting, _)| &waiting.request.context.owner == owner);
-        let stored = daemon.stores().calls.call(call).await?;
-        let stored = stored.filter(|stored| &stored.row.facts.context.owner == owner);
-        if stored.is_none() && question.is_none() && given.is_none() {
-            return Err(Problem::not_found(format!("there is no call {call}")));
+        let known = Self::once(daemon, &principal.owner, call).await?;
+        if known.is_something() {
+            return Ok(known);
         }
-        Ok(Self { stored, question, given })
+        let accepted = daemon.stores().calls.batch_of(call).await?;
+        let accepted = accepted.filter(|batch| batch.batch.context.owner == principal.owner);
+        // What began a moment ago, and has ended already, is found now.
+        let known = Self { accepted, ..Self::once(daemon, &principal.owner, call).await? };
+        if known.is_something() {
+            return Ok(known);
+        }
+        Err(Problem::not_found(format!("there is no call {call}")))
+    }
+
+    async fn once(daemon: &Daemon, owner: &str, call: CallId) -> Result<Self, StoreError> {
+        // In this order: a call that ends in between is found as one that has ended.
+        let given = daemon.work().given(call).filter(|given| given.owner == owner);
+        let question = daemon.stores().approvals.of_call(call).await?;
+        let question = question.filter(|(waiting, _)| waiting.request.context.owner == owner);
+        let stored = daemon.stores().calls.call(call).await?;
+        let stored = stored.filter(|stored| stored.row.facts.context.owner == owner);
+        Ok(Self { stored, question, given, accepted: None })
+    }
+
+    fn is_something(&self) -> bool {
+        self.stored.is_some()
+            || self.question.is_some()
+            || self.given.is_some()
+            || self.accepted.is_some()
+    }
+
+    /// The tool of a call that has not begun, as it was asked for.
+    fn asked(&self, call: CallId) -> String {
+        let accepted = self.accepted.iter().flat_map(|batch| &batch.batch.calls);
+        let accepted = accepted.filter(|one| one.id == call).map(|one| one.name.clone());
+        let given = self.given.iter().map(|given| given.tool.clone());
+        given.chain(accepted).next().unwrap_or_default()
     }
 
     pub(super) fn document(&self, call: CallId) -> CallDocument {
@@ -65,9 +94,8 @@ impl Known {
                 }
                 document
             }
-            Self { stored: None, question: None, given } => {
-                let asked = given.as_ref().map(|given| given.tool.clone()).unwrap_or_default();
-                CallDocument::bare(call, asked, CallState::Running)
+            Self { stored: None, question: None, .. } => {
+                CallDocument::bare(call, self.asked(call), CallState::Running)
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,7 +147,7 @@ fn id_of(answer: &Answer) -> CallId {
 /// Says where it is found later.
 fn with_place(mut response: Response, call: CallId) -> Response {
     if let Ok(place) = HeaderValue::from_str(&format!("{BASE}/calls/{call}")) {
-        response.headers_mut().insert(HeaderName::from(header::LOCATION), place);
+        response.headers_mut().insert(header::LOCATION, place);
     }
     response
 }

@@ -76,7 +76,8 @@ pub(super) fn kind(schema: &Value) -> String {
 /// Words that make sense where their names are known.
 fn text(name: &str) -> &'static str {
     match name {
-        "tool" | "name" => "get_current_time",
+        "tool" => "get_current_time",
+        "name" => "example",
         "rule" => "Bash(git push:*)",
         "text" => "What time is it?",
         "decision" => "approve",

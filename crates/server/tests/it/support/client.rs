@@ -70,7 +70,8 @@ impl Client {
         path: &str,
         body: Option<&Value>,
     ) -> hyper::Response<hyper::body::Incoming> {
-        let mut request = Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        let mut request =
+            Request::builder().method(method).uri(format!("http://{}{path}", self.address));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }

@@ -82,19 +82,24 @@ impl TestDaemon {
         let database = plan.durable.then(|| state.join("toolcrib.db"));
         let (observe, configured) = (plan.observe, settings.clone());
         let stores = observe.of_calls(Stores::open(database.as_deref()).unwrap());
-        let builder = Toolcrib::builder(settings)
-            .for_agents()
-            .stores(stores)
-            .approver(Arc::new(AskLater));
+        let builder =
+            Toolcrib::builder(settings).for_agents().stores(stores).approver(Arc::new(AskLater));
         let toolcrib = (plan.builder)(builder).build().await.unwrap();
-        let runner = Runner::new(toolcrib.clone(), runner_settings(&workspace, folder.path())).unwrap();
+        let runner =
+            Runner::new(toolcrib.clone(), runner_settings(&workspace, folder.path())).unwrap();
         let own = own_folder(&state);
         let mut settings = DaemonSettings::new(&own);
         settings.observe = observe;
         settings.listen.unix = Some(own.join("socket"));
         (plan.daemon)(&mut settings);
-        let host = Arc::new(TestHost::new(runner.clone(), plan.script, folder.path().to_owned(), (toolcrib.clone(), configured)));
-        let daemon = Daemon::new(toolcrib.clone(), runner.clone(), host.clone(), settings).await.unwrap();
+        let host = Arc::new(TestHost::new(
+            runner.clone(),
+            plan.script,
+            folder.path().to_owned(),
+            (toolcrib.clone(), configured),
+        ));
+        let daemon =
+            Daemon::new(toolcrib.clone(), runner.clone(), host.clone(), settings).await.unwrap();
         let (send, receive) = tokio::sync::oneshot::channel();
         let serving = tokio::spawn({
             let daemon = daemon.clone();

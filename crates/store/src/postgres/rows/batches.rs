@@ -12,6 +12,9 @@ use super::{column, number, read, write};
 const ACCEPT: &str = "INSERT INTO batches (id, owner, key, fingerprint, body, calls, epoch)
     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
 const OF_KEY: &str = "SELECT body, epoch, works(epoch) FROM batches WHERE owner = $1 AND key = $2";
+/// The one of a call, while it is not done.
+pub(super) const OF_CALL: &str =
+    "SELECT body, epoch FROM batches WHERE NOT is_done AND $1 = ANY (calls)";
 const TAKE: &str = "UPDATE batches SET epoch = $2 WHERE id = $1 AND NOT works(epoch)";
 const DONE: &str = "UPDATE batches SET is_done = true WHERE id = $1";
 

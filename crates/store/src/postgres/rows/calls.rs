@@ -10,7 +10,7 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Done, Job, Tx};
 use super::super::text;
-use super::batches::{Accept, MarkDone, Take};
+use super::batches::{self, Accept, MarkDone, Take};
 use super::recover::Recover;
 use super::settle::Settle;
 use super::{column, number, read, read_or_none, write};
@@ -60,6 +60,11 @@ impl CallStore for PostgresStore {
 
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         self.write(Take { id, epoch })
+    }
+
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
+        let read = |row: &Row| batches::batch(row, 0, 1);
+        Box::pin(async move { self.one(batches::OF_CALL, &[&call.to_string()], read).await })
     }
 
     fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -12,8 +12,7 @@ use super::text;
 const SET: &str = "INSERT INTO switches (owner, name, state, by, at) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (owner, name) DO UPDATE SET state = excluded.state, by = excluded.by, at = excluded.at";
 const UNSET: &str = "DELETE FROM switches WHERE owner = $1 AND name = $2";
-const LIST: &str =
-    "SELECT owner, name, state, by, at FROM switches WHERE owner = $1 ORDER BY name";
+const LIST: &str = "SELECT owner, name, state, by, at FROM switches WHERE owner = $1 ORDER BY name";
 
 impl SwitchStore for PostgresStore {
     fn set_switch(&self, switch: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
