@@ -35,7 +35,7 @@ pub(crate) enum Sandbox {
     Status,
     /// Run a program in a sandbox.
     #[command(after_help = EXEC_HELP)]
-    Exec(SandboxExec),
+    Exec(Box<SandboxExec>),
 }
 
 #[derive(Debug, Args)]

@@ -174,10 +174,7 @@ impl Client {
     pub(crate) async fn own() -> Result<Option<Self>, Failure> {
         let place = Place::own()?;
         let Some(address) = place.address()? else { return Ok(None) };
-        let way = match Self::near(&place, &address)? {
-            Some(way) => way,
-            None => return Ok(None),
-        };
+        let Some(way) = Self::near(&place, &address)? else { return Ok(None) };
         match Self::over(way, true).await {
             // Its file is left from one that died.
             Err(failure) if failure.code == UNREACHABLE && !place::is_alive(&address) => Ok(None),

@@ -45,7 +45,7 @@ pub(super) async fn look(workspace: &Path) -> Vec<Finding> {
     }
     match config::key_remarks(&config, &Env::of_process()) {
         Ok(remarks) => {
-            found.extend(remarks.into_iter().map(|remark| Finding::warn("keys", remark)))
+            found.extend(remarks.into_iter().map(|remark| Finding::warn("keys", remark)));
         }
         Err(failure) => found.push(broken("keys", failure)),
     }

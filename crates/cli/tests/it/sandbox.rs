@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::support::{self, TestEnv};
 
 /// Whether this host gives the level `namespace`; said aloud where it does not.
+#[expect(clippy::print_stderr, reason = "what was not tried is said, whatever the test says")]
 fn has_namespaces(env: &TestEnv) -> bool {
     let status = support::json(&env.run(&["sandbox", "status", "--json"]).stdout);
     let strongest = status[0]["strongest"].as_str().unwrap_or_default().to_owned();

@@ -72,7 +72,7 @@ async fn a_rule_that_comes_denies_the_next_call_of_a_run_and_one_that_goes_allow
 #[tokio::test]
 async fn permissions_presets_and_flags_follow() {
     let tool = Arc::new(ScriptedTool::new("work").spec(|s| {
-        (s.permissions, s.risk) = (vec![Permission::Network], toolcrib_core::Risk::High)
+        (s.permissions, s.risk) = (vec![Permission::Network], toolcrib_core::Risk::High);
     }));
     let auto = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     let engine = engine(Engine::builder().settings(auto.clone()), &[&tool]).await;

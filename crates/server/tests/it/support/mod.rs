@@ -104,7 +104,7 @@ impl TestDaemon {
         let serving = tokio::spawn({
             let daemon = daemon.clone();
             async move {
-                daemon.serve(|address| drop(send.send(address))).await.unwrap();
+                daemon.serve(|address| send.send(address).unwrap()).await.unwrap();
             }
         });
         let address = receive.await.unwrap().unwrap();
