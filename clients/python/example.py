@@ -31,6 +31,8 @@ def main() -> None:
         for name, event in client.events(run["run"]):
             if name == "tool":
                 print(" ", event["tool"], event["state"])
+            if name == "run-paused" or (name == "snapshot" and event["state"] == "paused"):
+                break
         run = client.show(run["run"])
     print(run["status"], run["text"])
 

@@ -31,6 +31,7 @@ while (run.state === "paused") {
   }
   for await (const [name, event] of client.events(run.run)) {
     if (name === "tool") console.log(" ", event["tool"], event["state"]);
+    if (name === "run-paused" || (name === "snapshot" && event["state"] === "paused")) break;
   }
   run = await client.show(run.run);
 }

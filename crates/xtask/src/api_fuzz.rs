@@ -22,7 +22,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let schemathesis = setup::python("schemathesis")?;
     let binary = process::build_binary()?;
     let scratch = Scratch::new("api")?;
-    let served = Served::start(&binary, &scratch.path, &scratch.workspace(), &[])?;
+    let served = Served::start(
+        &binary,
+        &scratch.home(),
+        &scratch.workspace(),
+        &["--listen", "127.0.0.1:0"],
+    )?;
     let mut command = Command::new(schemathesis);
     command
         .args(["run", &format!("{}/openapi.json", served.url)])

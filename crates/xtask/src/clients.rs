@@ -31,10 +31,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         ("python3", vec!["-B".to_owned(), shown(&tree::root().join("clients/python/example.py"))]),
         ("node", vec![shown(&typescript.join("dist/example.js"))]),
     ] {
-        let home = scratch.path.join(name);
-        let workspace = home.join("workspace");
+        let (home, workspace) = (scratch.home().join(name), scratch.workspace().join(name));
         fs::create_dir_all(&workspace)?;
-        let served = Served::start(&binary, &home, &workspace, &["--model", &model])?;
+        let served = Served::start(
+            &binary,
+            &home,
+            &workspace,
+            &["--model", &model, "--listen", "127.0.0.1:0"],
+        )?;
         let said = process::output(
             Command::new(name)
                 .args(&words)

@@ -32,7 +32,7 @@ impl Served {
     ) -> Result<Self> {
         let mut command = Command::new(binary);
         command
-            .arg("serve")
+            .args(["serve", "--log-level", "warn"])
             .args(args)
             .current_dir(workspace)
             .env("TOOLCRIB_HOME", home)
@@ -109,6 +109,11 @@ impl Scratch {
         let path = std::env::temp_dir().join(format!("toolcrib-{name}-{}", std::process::id()));
         fs::create_dir_all(path.join("workspace"))?;
         Ok(Self { path })
+    }
+
+    /// Where Toolcrib keeps its own in it.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path.join("home")
     }
 
     /// The workspace in it.

@@ -16,9 +16,8 @@ use crate::support::{Plan, TestDaemon};
 /// What a tool of a test starts: this program, as the process that asks the socket in this variable.
 const SOCKET: &str = "TEST_SOCKET";
 
-/// Not a test: run by the tools below, in a process of its own.
+/// A test only for the tools below, which run it in a process of its own.
 #[test]
-#[ignore = "run by the tools of the tests here"]
 fn asks_the_socket() {
     let Ok(socket) = std::env::var(SOCKET) else { return };
     let mut stream = UnixStream::connect(socket).unwrap();
@@ -41,7 +40,7 @@ fn tool(folder: &Path) {
 args=$(cat)
 field() { printf '%s' "$args" | sed "s/.*\"$1\":\"\([^\"]*\)\".*/\1/"; }
 TEST_SOCKET=$(field socket); export TEST_SOCKET
-ask="$(field exe) --exact unreachable::asks_the_socket --ignored --nocapture"
+ask="$(field exe) --exact unreachable::asks_the_socket --nocapture"
 out=$(mktemp)
 case $(field how) in
   itself) $ask > "$out" 2>&1 ;;

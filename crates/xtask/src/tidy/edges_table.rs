@@ -54,8 +54,8 @@ pub(super) const OWNED: &[(&str, &[&str], &str)] = &[
     ("anyhow", &["cli", "xtask"], "libraries have typed errors"),
     (
         "hyper",
-        &["net", "server"],
-        "there is one way to the network, and it checks addresses; the daemon only listens",
+        &["net", "server", "cli"],
+        "there is one way to the network, and it checks addresses; the daemon only listens, and the command line asks nobody else",
     ),
     ("reqwest", &[], "it connects to addresses nobody checked"),
     ("rmcp", &["mcp"], "its types stay inside one crate"),
