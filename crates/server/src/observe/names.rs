@@ -2,6 +2,7 @@
 //! that they may change with every version; here is the one place to follow.
 
 /// The version of the conventions that the names are from (`opentelemetry-semantic-conventions` 1.42, generative AI in development).
+#[cfg(feature = "otlp")]
 pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.42.0";
 
 /// Operations.
