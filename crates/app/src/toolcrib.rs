@@ -37,6 +37,8 @@ pub struct Toolcrib {
     stores: Stores,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitch,
+    /// Held from reading switches to putting them into force, so that what was read later is in force last.
+    switching: Arc<tokio::sync::Mutex<()>>,
     pub(crate) folders: Arc<ToolFolders>,
     pub(crate) hooks: Arc<Relay>,
     pub(crate) host: Arc<Host>,
@@ -145,6 +147,7 @@ impl Toolcrib {
     /// # Errors
     /// What the store says; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
+        let _one_at_a_time = self.switching.lock().await;
         // The only owner there is as yet.
         switches::refresh(&self.engine, &*self.stores.switches, "").await
     }
@@ -401,6 +404,7 @@ impl Builder {
             stores,
             library: self.library,
             kill_switch,
+            switching: Arc::default(),
             folders: Arc::new(folders),
             hooks: relay,
             host: Arc::new(self.host),

@@ -102,6 +102,12 @@ impl ApprovalRequest {
         self.expires_at.is_some_and(|end| now_ms >= end)
     }
 
+    /// The call that may run or not, by the decision; `None` = it is a question of the model. Asked about once in the life of a call.
+    #[must_use]
+    pub fn approves(&self) -> Option<CallId> {
+        self.question.is_none().then_some(self.call)
+    }
+
     /// What a decision is bound to (DESIGN 5).
     #[must_use]
     pub fn binding_of(definition_hash: &str, args: &Value, run: Option<RunId>) -> String {

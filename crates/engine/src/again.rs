@@ -96,6 +96,24 @@ pub(crate) async fn known(engine: &Inner, call: CallId) -> Result<Option<Answer>
     }))
 }
 
+/// What is known of a call that has not begun here and may be somebody else's by now: its outcome, or that it is theirs. `None` = nobody
+/// else has it.
+pub(crate) async fn elsewhere(
+    engine: &Inner,
+    call: CallId,
+    asked: &str,
+) -> Result<Option<Box<Outcome>>, StoreError> {
+    if let Some(Answer::Done(outcome)) = known(engine, call).await? {
+        return Ok(Some(outcome));
+    }
+    if engine.calls.batch_of(call).await?.is_none() {
+        return Ok(None);
+    }
+    let call = Call { id: call, ..Call::with_text(asked, "") };
+    let Answer::Done(outcome) = refused(call, gone_elsewhere()) else { return Ok(None) };
+    Ok(Some(outcome))
+}
+
 /// What a call brought is read by its run when it is given back too: the process that it ran in may have died before it wrote that down.
 fn read(engine: &Inner, row: &CallRow, outcome: &Outcome) {
     let Some(run) = row.facts.run.and_then(|id| engine.runs.get(id)) else { return };
@@ -109,10 +127,7 @@ fn read(engine: &Inner, row: &CallRow, outcome: &Outcome) {
 async fn decided(engine: &Arc<Inner>, id: ApprovalId, call: Call) -> Answer {
     match approve::go_on(Arc::clone(engine), id).await {
         Ok(Some(answer)) => answer,
-        Ok(None) => {
-            let text = "This call was decided about and goes on elsewhere; its result did not come back here. Check before you call it again.";
-            refused(call, ToolError::new(ErrorType::UnknownOutcome, text))
-        }
+        Ok(None) => refused(call, gone_elsewhere()),
         Err(DecideError::Store(error)) => refused(call, unreadable(&StoreError::Failed(error))),
         Err(error) => {
             let text = format!(
@@ -121,6 +136,11 @@ async fn decided(engine: &Arc<Inner>, id: ApprovalId, call: Call) -> Answer {
             refused(call, ToolError::new(ErrorType::ApprovalDenied, text))
         }
     }
+}
+
+fn gone_elsewhere() -> ToolError {
+    let text = "This call goes on elsewhere; its result did not come back here. Check before you call it again.";
+    ToolError::new(ErrorType::UnknownOutcome, text)
 }
 
 fn unreadable(error: &StoreError) -> ToolError {

@@ -110,7 +110,8 @@ pub(crate) fn scope(
     let at_once = seen.policy.settings.batch_concurrency.max(1);
     let slots = (calls > 1).then(|| Arc::new(Semaphore::new(at_once)));
     let context = without_secrets(engine, context);
-    Arc::new(Scope { engine: Arc::clone(engine), origin, context, view, seen, run, slots, watch })
+    let (engine, epoch) = (Arc::clone(engine), engine.epoch());
+    Arc::new(Scope { engine, epoch, origin, context, view, seen, run, slots, watch })
 }
 
 /// What a conversation is about is the person's own words, and stands in every record.

@@ -37,6 +37,8 @@ const NAME_CHARS: usize = 100;
 /// What the calls of one batch share.
 pub(crate) struct Scope {
     pub(crate) engine: Arc<Inner>,
+    /// The number under which the engine worked when the batch came.
+    pub(crate) epoch: u64,
     pub(crate) origin: Origin,
     pub(crate) context: Arc<Context>,
     pub(crate) view: Arc<ViewRequest>,
@@ -55,6 +57,11 @@ impl Scope {
             Some(run) => run.cancel.child_token(),
             None => self.engine.shutdown.child_token(),
         }
+    }
+
+    /// Whether somebody has taken over what this process works on since the batch came, because it stood still beyond its lease.
+    pub(crate) fn was_taken_for_dead(&self) -> bool {
+        self.epoch != self.engine.epoch()
     }
 }
 

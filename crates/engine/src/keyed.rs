@@ -109,11 +109,18 @@ pub(crate) async fn invoke_once(
     batch: Batch,
     key: &str,
 ) -> Result<Vec<Answer>, SubmitError> {
-    let Accepted { first, is_ours, .. } = accept(engine, batch, Some(key)).await?;
-    if !is_ours && !is_done(engine, &first).await.map_err(SubmitError::Store)? {
-        return Err(SubmitError::AtWork(key.to_owned()));
+    loop {
+        let Accepted { first, is_ours, .. } = accept(engine, batch.clone(), Some(key)).await?;
+        if !is_ours && !is_done(engine, &first).await.map_err(SubmitError::Store)? {
+            return Err(SubmitError::AtWork(key.to_owned()));
+        }
+        let epoch = engine.epoch();
+        let answers = start(engine, first).await;
+        // Where it was taken over meanwhile, because this process stood still beyond its lease, the answers are with whoever has it now.
+        if engine.epoch() == epoch {
+            return Ok(answers.to_vec());
+        }
     }
-    Ok(start(engine, first).await.to_vec())
 }
 
 /// Goes on with a batch that was taken over.

@@ -124,6 +124,40 @@ impl Principal {
         Role::ALL[1..].iter().any(|role| self.may(*role))
     }
 
+    /// Refuses to end what somebody else began (`by`, as records name them) with a token that is limited to some tools.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn must_not_meddle(&self, by: &str) -> Result<(), Problem> {
+        if self.name == by || self.tools.is_none() {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::Forbidden,
+            format!(
+                "it was begun by {by}, and the token of {} is limited to some tools",
+                self.name
+            ),
+        ))
+    }
+
+    /// Refuses to lead what somebody else began: it would do so with their tools and in their name.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn must_lead(&self, by: &str) -> Result<(), Problem> {
+        self.must_not_meddle(by)?;
+        if self.name == by || self.may(Role::Approver) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::Forbidden,
+            format!(
+                "it was begun by {by}, whose tools it has: only they, or an approver, may lead it"
+            ),
+        ))
+    }
+
     /// Refuses with the role that is missing.
     ///
     /// # Errors

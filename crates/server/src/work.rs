@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use toolcrib_app::SubmitError;
 use toolcrib_app::core::{
@@ -51,6 +51,8 @@ struct Desk {
 pub(crate) struct Given {
     /// Whose it is.
     pub(crate) owner: String,
+    /// Who asked for it.
+    pub(crate) by: String,
     /// The tool, as it was asked for.
     pub(crate) tool: String,
     /// Cancelled when it has ended, or waits for a person.
@@ -158,7 +160,8 @@ impl Daemon {
         wait: Option<Duration>,
         key: Option<&str>,
     ) -> Result<Awaited, Problem> {
-        let turn = self.turn(principal, batch.calls.len()).await?;
+        let since = Instant::now();
+        let turn = self.turn_within(principal, batch.calls.len(), wait).await?;
         if wait.is_none() && key.is_none() {
             let at_work = self.at_work(given(&batch, batch.calls.iter().map(|call| call.id)), turn);
             let engine = self.toolcrib().engine().clone();
@@ -168,21 +171,56 @@ impl Daemon {
         // A call that has no key of its caller's is stored under its own name.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
         let key = key.map_or(own, str::to_owned);
-        let submitted = self.toolcrib().engine().submit(batch.clone(), Some(&key)).await?;
-        let at_work = self.at_work(given(&batch, submitted.calls.iter().copied()), turn);
-        let toolcrib = self.toolcrib().clone();
-        let mut answers =
-            spawn(
-                at_work,
-                async move { toolcrib.batch_once(batch, &key).await.map_err(Problem::from) },
-            );
-        let Some(wait) = wait else {
-            return joined(answers).await.map(|answers| self.answered(answers));
+        let (told, accepted) = oneshot::channel();
+        let work = self.clone().accept_and_run(batch, key, turn, told);
+        let mut answers = tokio::spawn(observe::carry(work));
+        // Not told, it was not accepted, and the work says why.
+        let Ok(calls) = accepted.await else {
+            return joined(answers).await.map(|_| Awaited::GoOn(Vec::new()));
         };
-        match tokio::time::timeout(wait, joined(&mut answers)).await {
-            Ok(answers) => answers.map(|answers| self.answered(answers)),
-            Err(_) => Ok(Awaited::GoOn(submitted.calls)),
+        let answers = match wait {
+            None => joined(answers).await?,
+            Some(wait) => {
+                let left = wait.saturating_sub(since.elapsed());
+                match tokio::time::timeout(left, joined(&mut answers)).await {
+                    Ok(answers) => answers?,
+                    Err(_) => None,
+                }
+            }
+        };
+        Ok(answers.map_or(Awaited::GoOn(calls), |answers| self.answered(answers)))
+    }
+
+    /// Stores calls, says their ids, and runs them. `None` = another process has taken them over: they are looked up by their ids.
+    async fn accept_and_run(
+        self,
+        batch: Batch,
+        key: String,
+        turn: Turn,
+        told: oneshot::Sender<Vec<CallId>>,
+    ) -> Result<Option<Vec<Answer>>, Problem> {
+        let submitted = self.toolcrib().engine().submit(batch.clone(), Some(&key)).await?;
+        let _until_it_ends = self.at_work(given(&batch, submitted.calls.iter().copied()), turn);
+        let _ = told.send(submitted.calls);
+        match self.toolcrib().batch_once(batch, &key).await {
+            Err(SubmitError::AtWork(_)) if !submitted.is_known => Ok(None),
+            answers => answers.map(Some).map_err(Problem::from),
         }
+    }
+
+    /// The same as [`turn`](Self::turn), for at most so long.
+    async fn turn_within(
+        &self,
+        principal: &Principal,
+        calls: usize,
+        wait: Option<Duration>,
+    ) -> Result<Turn, Problem> {
+        let turn = self.turn(principal, calls);
+        let Some(wait) = wait else { return turn.await };
+        tokio::time::timeout(wait, turn).await.unwrap_or_else(|_| {
+            let words = "its turn did not come in the time that you wait; nothing was run, send it again later";
+            Err(Problem::new(Code::RateLimited, words).retry_after(1))
+        })
     }
 
     /// Whoever looks at questions is told of new ones now.
@@ -233,6 +271,7 @@ impl Daemon {
 fn given(batch: &Batch, ids: impl Iterator<Item = CallId>) -> Vec<(CallId, Given)> {
     let of = |call: &Call| Given {
         owner: batch.context.owner.clone(),
+        by: batch.context.device.clone(),
         tool: call.name.clone(),
         over: CancellationToken::new(),
     };

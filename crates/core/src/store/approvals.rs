@@ -28,7 +28,8 @@ pub type Question = (Waiting, Option<DecisionRecord>);
 /// Questions to people.
 pub trait ApprovalStore: Send + Sync {
     /// Stores a question, before it is shown to anybody. An id that is there already is a [`StoreError::Conflict`]: the question and
-    /// its decision stay as they are.
+    /// its decision stay as they are. So is a second question whether one call may run, decided or not ([`ApprovalRequest::approves`]):
+    /// [`ApprovalStore::of_call`] has the first.
     fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// A question with its decision.

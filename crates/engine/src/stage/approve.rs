@@ -82,9 +82,9 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     // Before the question can be seen: whoever decides at once finds the call here, and one that is dropped closes its question.
     let mut place = flight.engine().waiting.enter(request.id);
     flight.question = Some(request.id);
-    if let Err(stop) = store(flight, &request).await {
+    if let Err(error) = keep_question(flight, &request, true).await {
         flight.question = None;
-        return Err(stop);
+        return not_asked(flight, error).await;
     }
     flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
     if let Some(watch) = &flight.scope.watch {
@@ -228,18 +228,33 @@ pub(crate) fn without_secrets(secrets: &Secrets, ask: AskReason) -> AskReason {
     AskReason { text: secrets.mask(ask.text), ..ask }
 }
 
-/// No stored question, no asking: a card that nobody can find again would hold the call for ever.
-async fn store(flight: &InFlight, request: &ApprovalRequest) -> Result<(), Stop> {
-    match keep_question(flight, request, true).await {
-        Ok(()) => Ok(()),
-        Err(error) => fail(
-            ErrorType::StoreFailed,
-            format!(
-                "{} needs approval, but the question could not be stored ({error}); it was not run.",
-                request.operation
-            ),
-        ),
+/// No stored question, no asking: a card that nobody can find again would hold the call for ever. Where somebody else has asked about this
+/// very call, because this process was taken for dead, that is the one question.
+async fn not_asked(flight: &mut InFlight, error: StoreError) -> Step {
+    let first = match error {
+        StoreError::Conflict(_) => flight.engine().approvals.of_call(flight.call).await,
+        error => Err(error),
+    };
+    match first {
+        Ok(Some((waiting, None))) => Err(Stop::Suspend(Box::new(waiting.request))),
+        Ok(Some((waiting, Some(record)))) => {
+            let resumed = Resumed { request: waiting.request, record };
+            match resumed.record.decision {
+                Decision::Edit { .. } => Err(Stop::Again(Box::new(resumed))),
+                _ => decided_before(flight, &resumed),
+            }
+        }
+        Ok(None) => could_not_be_stored(flight, "another question has its id"),
+        Err(error) => could_not_be_stored(flight, &error.to_string()),
     }
+}
+
+fn could_not_be_stored(flight: &InFlight, why: &str) -> Step {
+    let text = format!(
+        "The {} action needs approval, but the question could not be stored ({why}); it was not run. Do not retry it now.",
+        flight.operation()
+    );
+    fail(ErrorType::StoreFailed, text)
 }
 
 /// Stores a question with the call it is about. `here` = this process waits for the decision; otherwise whoever decides goes on with it.

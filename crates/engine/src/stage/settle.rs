@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use toolcrib_core::{
-    ErrorType, EventKind, ModelResult, Outcome, Settlement, Stage, StageVerdict, ToolError,
-    defaults,
+    CallRecord, ErrorType, EventKind, ModelResult, Outcome, Settlement, Stage, StageVerdict,
+    StoreError, ToolError, defaults,
 };
 
 use super::{repeat, shape};
+use crate::again;
 use crate::flight::{InFlight, Passed};
 use crate::pipeline::kind_of;
 
@@ -32,12 +33,15 @@ pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolE
     let failure = failure.map(|(error_type, message)| ToolError::new(error_type, message));
     let record = flight.call_record(kind, failure.as_ref());
     let mut outcome = flight.outcome(kind, result);
-    let settlement = Settlement { record, outcome: None };
-    let calls = &flight.engine().calls;
-    let settlement =
-        if calls.keeps_evidence() { settlement.with_outcome(&outcome) } else { settlement };
     crate::failpoint::hit("exit");
-    let stored = calls.settle(settlement).await;
+    let stored = match store(flight, record, &outcome).await {
+        Ok(Kept::Ours) => Ok(()),
+        Ok(Kept::Theirs(theirs)) => {
+            flight.answered = true;
+            return *theirs;
+        }
+        Err(error) => Err(error),
+    };
     crate::failpoint::hit("answer");
     flight.answered = true;
     let step = match stored {
@@ -53,6 +57,39 @@ pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolE
     let _ = flight.record(Stage::Settle, Ok(step));
     outcome.report.stages.extend(flight.take_trace());
     outcome
+}
+
+/// Whose outcome is recorded.
+enum Kept {
+    Ours,
+    Theirs(Box<Outcome>),
+}
+
+/// Writes the one outcome. A process that stood still beyond its lease may find that somebody else works on the call: if it has not begun
+/// here, what becomes of it is theirs to say.
+async fn store(
+    flight: &InFlight,
+    record: CallRecord,
+    outcome: &Outcome,
+) -> Result<Kept, StoreError> {
+    let engine = flight.engine();
+    let settle = |record: CallRecord| {
+        let bare = Settlement { record, outcome: None };
+        let keeps = engine.calls.keeps_evidence();
+        engine.calls.settle(if keeps { bare.with_outcome(outcome) } else { bare })
+    };
+    let never_began = flight.started_at.is_none() && flight.scope.run.is_none();
+    match settle(record.clone()).await {
+        Err(StoreError::Fenced { .. }) if never_began => engine.lost_claim(record.epoch),
+        Err(StoreError::Conflict(_)) if never_began && flight.scope.was_taken_for_dead() => {}
+        stored => return stored.map(|()| Kept::Ours),
+    }
+    if let Some(theirs) = again::elsewhere(engine, flight.call, &flight.asked).await? {
+        return Ok(Kept::Theirs(theirs));
+    }
+    // Nobody has it but this process, so it is written under a new claim.
+    let stored = engine.under_claim(|epoch| settle(CallRecord { epoch, ..record.clone() })).await;
+    stored.map(|()| Kept::Ours)
 }
 
 /// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is kept all the same.

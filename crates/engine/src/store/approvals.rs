@@ -30,7 +30,9 @@ impl ApprovalStore for MemoryApprovals {
     fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>> {
         let mut rows = self.lock();
         let id = waiting.request.id;
-        if rows.contains_key(&id) {
+        let approves = waiting.request.approves();
+        let is_asked = |(other, _): &Question| other.request.approves() == approves;
+        if rows.contains_key(&id) || (approves.is_some() && rows.values().any(is_asked)) {
             return Box::pin(ready(Err(StoreError::Conflict(id.to_string()))));
         }
         if rows.len() >= KEPT

@@ -12,7 +12,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
 use axum::middleware::{self, Next};
-use axum::response::IntoResponse as _;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
 
 use crate::daemon::Daemon;
@@ -47,9 +47,10 @@ impl Api {
         T: 'static,
     {
         let Ok(filter) = MethodFilter::try_from(operation.method.clone()) else { return };
-        let access = operation.access;
+        let (access, is_whole) = (operation.access, operation.is_done_whole());
         let check = middleware::from_fn(move |request: Request, next: Next| async move {
             match allowed(access, &request) {
+                Ok(()) if is_whole => whole(next.run(request)).await,
                 Ok(()) => next.run(request).await,
                 Err(problem) => problem.into_response(),
             }
@@ -65,6 +66,15 @@ impl Api {
         let router = self.router.fallback(not_found).method_not_allowed_fallback(not_allowed);
         (router, self.operations)
     }
+}
+
+/// An act of administration is done whole, with its record, also when whoever asked goes away in the middle.
+async fn whole(act: impl Future<Output = Response> + Send + 'static) -> Response {
+    tokio::spawn(observe::carry(act)).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a request broke");
+        let words = "the daemon failed at it; look whether it took effect before you send it again";
+        Problem::new(Code::Internal, words).into_response()
+    })
 }
 
 async fn not_found(request: Request) -> Problem {
@@ -92,5 +102,40 @@ fn allowed(access: Access, request: &Request) -> Result<(), Problem> {
                 "send a token: `Authorization: Bearer …`; `toolcrib token show` prints the one of this machine",
             )
         })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// Found in review: a rule came into force without its record, because whoever had sent it was gone.
+    #[tokio::test]
+    async fn an_act_of_administration_goes_on_when_whoever_asked_is_gone() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (did, done) = oneshot::channel();
+        let act = async move {
+            gone.await.unwrap();
+            did.send(()).unwrap();
+            ().into_response()
+        };
+        assert!(tokio::time::timeout(Duration::ZERO, whole(act)).await.is_err());
+        go.send(()).unwrap();
+        done.await.unwrap();
+        let whole = |method: &str, role| {
+            let all = crate::operations();
+            let mut of = all
+                .iter()
+                .filter(|one| one.method == method && one.access == Access::Role(role))
+                .peekable();
+            assert!(of.peek().is_some(), "{method} {role}");
+            of.all(|one| one.is_done_whole())
+        };
+        assert!(whole("POST", Role::Approver) && whole("PUT", Role::Operator));
+        assert!(whole("POST", Role::Owner) && !whole("POST", Role::Caller));
     }
 }

@@ -51,6 +51,12 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Whether it changes something on behalf of somebody who decides or administers; what callers begin has ways of its own to go on.
+    pub(super) fn is_done_whole(&self) -> bool {
+        let administers = matches!(self.access, Access::Role(role) if role > Role::Caller);
+        administers && !self.method.is_safe()
+    }
+
     fn new(method: Method, path: &'static str, access: Access, summary: &'static str) -> Self {
         Self {
             method,

@@ -3,12 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::daemon::StartError;
 use crate::door::is_proxy;
 use crate::settings::Listen;
 
+/// Connections that may wait to be taken; the system may allow fewer. One that comes when there is no room is tried again by its system only
+/// a second later.
+const BACKLOG: u32 = 4096;
 /// Silence after which it is asked whether the other end still lives.
 const IDLE: Duration = Duration::from_secs(60);
 /// Time between two such questions, and how many may go unanswered.
@@ -28,7 +31,16 @@ pub(super) async fn bind(listen: &Listen) -> Result<Option<TcpListener>, StartEr
              or name the proxy that stands in front (--behind-proxy ADDRESS)",
         ));
     }
-    TcpListener::bind(address).await.map(Some).map_err(|error| refused(&error.to_string()))
+    open(address).map(Some).map_err(|error| refused(&error.to_string()))
+}
+
+fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A daemon that is started again takes its port at once.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Whether somebody may come in at all: in plain text from elsewhere, only a named proxy.

@@ -90,7 +90,14 @@ pub(crate) async fn take_up(
         Ok(place) => place,
         Err(NoPlace::AtWork) => {
             let live = daemon.live().get(run.id);
-            return live.ok_or_else(|| Problem::from(NoPlace::AtWork));
+            let live = live.ok_or_else(|| Problem::from(NoPlace::AtWork))?;
+            if let Some(message) = how.message {
+                live.say(message);
+            }
+            if how.stop {
+                live.stop();
+            }
+            return Ok(live);
         }
         Err(other) => return Err(other.into()),
     };
@@ -221,11 +228,17 @@ fn settle(
             let status = live.view().status.clone();
             match finished.driven {
                 Driven::Paused(_) => {
+                    // What it did not take any more it is told when it goes on.
+                    finished.left_over.into_iter().for_each(|message| live.say(message));
                     tell_state(daemon, live, "paused", status);
                     // What it waits for may be decided already.
                     daemon.live().poke();
                 }
                 Driven::Ended(_) => {
+                    for message in finished.left_over {
+                        let text = format!("It had ended when this was said: {}", message.text);
+                        live.tell(&Event::Notice { text });
+                    }
                     tell_state(daemon, live, "ended", status);
                     forget(daemon, live);
                 }

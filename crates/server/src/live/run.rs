@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use toolcrib_app::agent::drive::Control;
 use toolcrib_app::agent::events::Event;
 use toolcrib_app::core::{ConversationId, RunId};
+use toolcrib_app::providers::chat::UserMessage;
 
 use super::view::{RunState, RunView};
 
@@ -119,11 +120,26 @@ impl LiveRun {
         self.state().control.clone()
     }
 
-    /// A new handle: the run begins, or goes on, under this fencing number.
+    /// Stops it, also one that is just being taken up.
+    pub(crate) fn stop(&self) {
+        self.state().control.stop();
+    }
+
+    /// Says something to it, also to one that is just being taken up.
+    pub(crate) fn say(&self, message: UserMessage) {
+        self.state().control.say(message);
+    }
+
+    /// A new handle: the run begins, or goes on, under this fencing number. What it was told since it was put down it is told now.
     pub(super) fn goes_on(&self, epoch: u64) -> Control {
         let control = Control::new();
         let mut state = self.state();
-        (state.control, state.epoch) = (control.clone(), epoch);
+        let before = std::mem::replace(&mut state.control, control.clone());
+        state.epoch = epoch;
+        before.take().into_iter().for_each(|message| control.say(message));
+        if before.is_stopped() {
+            control.stop();
+        }
         control
     }
 
@@ -290,6 +306,17 @@ mod tests {
         assert!(state.bytes <= KEPT_BYTES, "{}", state.bytes);
         assert_eq!(state.bytes, state.told.iter().map(|told| told.data.len()).sum::<usize>());
         assert!((1..4).contains(&state.told.len()));
+    }
+
+    #[test]
+    fn what_a_run_is_told_while_it_is_taken_up_is_not_lost() {
+        let live = live();
+        let first = live.goes_on(1);
+        live.say(UserMessage { text: "and the other one".into(), ..UserMessage::default() });
+        live.stop();
+        let next = live.goes_on(2);
+        assert!(next.is_stopped() && first.take().is_empty());
+        assert_eq!(next.take().pop().unwrap().text, "and the other one");
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn shown(
         run: request.run.map(|run| run.to_string()),
         agent: context.agent.clone(),
         conversation: context.conversation.clone(),
-        topic: context.topic.clone(),
+        topic: if sees { context.topic.clone() } else { String::new() },
         workspace: context.workspace.clone(),
         origin: word(json!(request.origin)),
         channel: channel(context, request.origin).to_owned(),
@@ -184,7 +184,7 @@ fn shown(
         risk: word(json!(request.risk)),
         effect: word(json!(request.effect)),
         reach: json!(request.reach),
-        reasons: json!(request.reasons),
+        reasons: reasons(request, sees),
         summary: if sees { request.summary.clone() } else { String::new() },
         args: if sees { request.args.clone() } else { Value::Null },
         question: request.question.as_ref().filter(|_| sees).map(|question| json!(question)),
@@ -192,6 +192,12 @@ fn shown(
         expires_at: request.expires_at,
         decision: decided.map(|record| decision(principal, record)),
     }
+}
+
+/// Why a person is asked. The words may repeat arguments: whoever only looks sees the kinds.
+fn reasons(request: &ApprovalRequest, sees: bool) -> Value {
+    let kinds = || request.reasons.iter().map(|reason| json!({"kind": reason.kind}));
+    if sees { json!(request.reasons) } else { kinds().collect() }
 }
 
 /// What was decided; its words and arguments are not for those who only look.

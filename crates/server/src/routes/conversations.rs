@@ -72,12 +72,13 @@ pub(super) fn routes(api: &mut Api) {
     api.add(messages.query::<PageQuery>().ok::<Page<MessageRow>>("Messages."), list_messages);
 }
 
-fn row(conversation: Conversation) -> ConversationRow {
+/// Its title is what was said first: whoever only looks is not shown it.
+fn row(conversation: Conversation, payloads: bool) -> ConversationRow {
     let Conversation { id, owner: _, title, agent, workspace, created_at, updated_at } =
         conversation;
     ConversationRow {
         conversation: id.to_string(),
-        title,
+        title: Some(title).filter(|_| payloads).unwrap_or_default(),
         agent,
         workspace,
         created_at,
@@ -99,7 +100,8 @@ async fn list_all(
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|last| cursor(LIST, &(last.updated_at, last.id)));
-    let items = found.into_iter().take(rows).map(row).collect();
+    let payloads = principal.sees_payloads();
+    let items = found.into_iter().take(rows).map(|one| row(one, payloads)).collect();
     Ok(etagged(&headers, &Page { items, next }))
 }
 
@@ -116,7 +118,8 @@ async fn show_one(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Result<Json<ConversationRow>, Problem> {
-    Ok(Json(row(of(&daemon, &principal, &id).await?)))
+    let payloads = principal.sees_payloads();
+    Ok(Json(row(of(&daemon, &principal, &id).await?, payloads)))
 }
 
 async fn list_messages(

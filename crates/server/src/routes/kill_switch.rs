@@ -120,11 +120,7 @@ async fn pull_switch(
     principal: Principal,
     Json(body): Json<StopBody>,
 ) -> Result<Response, Problem> {
-    // It is carried out even if whoever asks for it goes away.
-    let pulled = tokio::spawn(async move { pull(&daemon, &principal, body).await });
-    let failed =
-        |_| Problem::new(Code::Internal, "look with GET /kill-switch whether it is pulled");
-    Ok(Json(pulled.await.map_err(failed)??).into_response())
+    Ok(Json(pull(&daemon, &principal, body).await?).into_response())
 }
 
 async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<Stopped, Problem> {
@@ -147,6 +143,10 @@ async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<
     // The file comes first: it needs nothing that could be broken, and holds at once.
     let file = toolcrib.kill_switch().engage(stop);
     let running = toolcrib.engine().running();
+    // It waits for nobody, not for the store either.
+    if stop_running {
+        let _ = toolcrib.stop_running();
+    }
     let row = daemon.stores().switches.set_switch(switch).await;
     let refreshed = toolcrib.refresh_switches().await;
     if stop_running {

@@ -50,14 +50,16 @@ pub(crate) struct RunRow {
 }
 
 impl RunRow {
-    pub(crate) fn of(run: &StoredRun) -> Self {
+    /// What it is about was said by somebody: whoever only looks is not shown it.
+    pub(crate) fn of(run: &StoredRun, payloads: bool) -> Self {
+        let topic = Some(&run.context.topic).filter(|_| payloads);
         Self {
             run: run.id.to_string(),
             conversation: run.conversation.to_string(),
             agent: run.context.agent.clone(),
             state: run.status.as_str().to_owned(),
             status: stored::status_of(run).0,
-            topic: run.context.topic.clone(),
+            topic: topic.cloned().unwrap_or_default(),
             by: run.context.device.clone(),
             created_at: run.created_at,
             updated_at: run.updated_at,
@@ -218,7 +220,8 @@ async fn list_runs(
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|last| cursor(LIST, &(last.created_at, last.id)));
-    let items = found.iter().take(rows).map(RunRow::of).collect();
+    let payloads = principal.sees_payloads();
+    let items = found.iter().take(rows).map(|run| RunRow::of(run, payloads)).collect();
     Ok(etagged(&headers, &Page { items, next }))
 }
 
@@ -261,10 +264,11 @@ async fn stop_run(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let run = of(&daemon, &principal, &id).await?;
+    principal.must_not_meddle(&run.context.device)?;
     if daemon.live().drives(run.id)
         && let Some(live) = daemon.live().get(run.id)
     {
-        live.control().stop();
+        live.stop();
         live.settled().await;
         return show(&daemon, &principal, run.id).await;
     }
@@ -289,12 +293,13 @@ async fn steer_run(
         return Err(Problem::invalid("text must not be empty"));
     }
     let run = of(&daemon, &principal, &id).await?;
+    principal.must_lead(&run.context.device)?;
     let message = UserMessage { text, ..UserMessage::default() };
     let id = run.id;
     if daemon.live().drives(id)
         && let Some(live) = daemon.live().get(id)
     {
-        live.control().say(message);
+        live.say(message);
         return Ok(
             (StatusCode::ACCEPTED, Json(view(&daemon, &principal, id).await?)).into_response()
         );
@@ -318,6 +323,7 @@ async fn resume_run(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let run = of(&daemon, &principal, &id).await?;
+    principal.must_lead(&run.context.device)?;
     let id = run.id;
     match run.status {
         RunStatus::Ended => return Err(ended(&run)),

@@ -209,6 +209,10 @@ fn checked(
         return Err(beyond("a time that is longer than its own"));
     }
     let words = roles_of(maker, &roles)?;
+    if owner != maker.owner && roles.iter().any(|role| *role > Role::Approver) {
+        let why = "operator and owner act on the whole daemon: a token of another owner has the roles viewer, caller or approver";
+        return Err(Problem::invalid(why));
+    }
     Ok(ApiToken {
         id: TokenId::fresh(),
         name,

@@ -33,6 +33,8 @@ async fn watch(daemon: Daemon) {
     let mut fails = false;
     loop {
         look.tick().await;
+        // The file holds at once, also while the store does not answer.
+        stop_running(&daemon);
         match daemon.toolcrib().refresh_switches().await {
             Ok(_) => fails = false,
             // Said once: a store that does not answer says so to every call, too.
@@ -43,9 +45,13 @@ async fn watch(daemon: Daemon) {
             Err(_) => {}
         }
         // Whatever it was stopped by, and calls that came in between.
-        let stopped = daemon.toolcrib().stop_running();
-        if !stopped.is_empty() {
-            tracing::warn!(calls = stopped.len(), "the kill switch stopped calls");
-        }
+        stop_running(&daemon);
+    }
+}
+
+fn stop_running(daemon: &Daemon) {
+    let stopped = daemon.toolcrib().stop_running();
+    if !stopped.is_empty() {
+        tracing::warn!(calls = stopped.len(), "the kill switch stopped calls");
     }
 }

@@ -386,6 +386,19 @@ async fn arguments_are_not_for_those_who_only_look() {
         let text = looker.get(&place).await.expect(200).to_string();
         assert!(!text.contains("door") && !text.contains("I ask."), "{text}");
     }
+    // What was typed is nowhere: not as the topic, not as a title.
+    let call = format!("/api/v1/calls/{}/explain", question["call"].as_str().unwrap());
+    let lists = toolcrib_server::operations().into_iter();
+    let lists = lists.filter(|one| one.method == "GET" && !one.path.contains('{'));
+    for place in
+        lists.map(|one| one.full_path()).filter(|path| !path.ends_with("/events")).chain([call])
+    {
+        let answer = looker.get(&place).await;
+        let text = answer.text;
+        assert!(!text.contains("secretly"), "{place}: {text}");
+    }
+    let reasons = question["reasons"].as_array().unwrap();
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.get("text").is_none()));
     let events = format!("/api/v1/runs/{run}/events");
     for (answer, code) in [
         (looker.get(&events).await, "forbidden"),

@@ -409,6 +409,31 @@ async fn a_full_house_says_when_to_come_again_and_others_get_in() {
     daemon.stop().await;
 }
 
+/// Found in review: who said how long they wait was held for as long as the house was full.
+#[tokio::test]
+async fn who_does_not_wait_is_not_held_by_a_full_house() {
+    let gate = Gate::new("gate");
+    let daemon = TestDaemon::with(Plan {
+        daemon: Box::new(|settings| settings.calls_at_once = 1),
+        ..with_tools(&[&gate.tool])
+    })
+    .await;
+    let client = daemon.client();
+    let first = tokio::spawn({
+        let client = client.clone();
+        async move { client.post("/api/v1/calls", &call("gate")).await }
+    });
+    gate.has_begun().await;
+    let hurried = json!({"tool": "gate", "arguments": {}, "wait_ms": 0});
+    let answer = client.post("/api/v1/calls", &hurried).await;
+    assert_eq!(answer.problem(), "rate_limited");
+    assert!(answer.text.contains("nothing was run"), "{}", answer.text);
+    gate.let_go(1);
+    first.await.unwrap().expect(200);
+    assert_eq!(gate.tool.runs(), 1);
+    daemon.stop().await;
+}
+
 /// Reliability, scenario R: what was taken is answered, what was not is told so, and nothing is begun.
 #[tokio::test]
 async fn a_daemon_that_stops_lets_calls_end() {

@@ -334,3 +334,42 @@ async fn a_run_has_no_more_tools_than_its_token() {
     assert!(!daemon.workspace().join("a").exists());
     daemon.stop().await;
 }
+
+/// Found in review: a token that is limited to some tools spoke to a run of the owner, and used all of its tools.
+#[tokio::test]
+async fn a_run_is_led_by_whoever_began_it_or_an_approver() {
+    let gate = Gate::new("gate", Effect::Pure);
+    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let owner = daemon.client();
+    let token = async |name: &str, roles: Value, tools: Value| {
+        let wanted = json!({"name": name, "roles": roles, "tools": tools});
+        let made = owner.post("/api/v1/tokens", &wanted).await.expect(201);
+        daemon.anybody().with_token(made["token"].as_str().unwrap())
+    };
+    let limited = token("limited", json!(["caller", "approver"]), json!(["gate"])).await;
+    let caller = token("caller", json!(["caller"]), Value::Null).await;
+    let approver = token("approver", json!(["caller", "approver"]), Value::Null).await;
+    let run = begun(&owner, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let words = json!({"text": "and delete everything"});
+    let at = |what: &str| format!("/api/v1/runs/{run}/{what}");
+    for client in [&limited, &caller] {
+        assert_eq!(client.post(&at("steer"), &words).await.problem(), "forbidden");
+        assert_eq!(client.post(&at("resume"), &json!({})).await.problem(), "forbidden");
+    }
+    assert_eq!(limited.post(&at("stop"), &json!({})).await.problem(), "forbidden");
+    let call = owner.get(&format!("/api/v1/calls?run={run}")).await.expect(200);
+    let call = call["items"][0]["call"].as_str().unwrap();
+    let cancel = format!("/api/v1/calls/{call}/cancel");
+    assert_eq!(limited.post(&cancel, &json!({})).await.problem(), "forbidden");
+    approver.post(&at("steer"), &json!({"text": "thank you"})).await.expect(202);
+    gate.open(1);
+    let view = stands(&owner, &run, "ended").await;
+    assert!(view.to_string().contains("thank you") && !view.to_string().contains("everything"));
+    // Their own are theirs.
+    let own = begun(&limited, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    limited.post(&format!("/api/v1/runs/{own}/steer"), &words).await.expect(202);
+    caller.post(&format!("/api/v1/runs/{own}/stop"), &json!({})).await.expect(200);
+    daemon.stop().await;
+}

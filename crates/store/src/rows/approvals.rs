@@ -14,8 +14,8 @@ use crate::store::SqliteStore;
 use crate::writer::Survives;
 
 const ASK: &str =
-    "INSERT INTO approvals (id, owner, run, call, request, batch, setup, requested_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
+    "INSERT INTO approvals (id, owner, run, call, request, batch, setup, requested_at, approves)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING";
 const GET: &str = "SELECT request, batch, setup, decision FROM approvals WHERE id = ?1";
 const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHERE call = ?1
     ORDER BY id DESC LIMIT 1";
@@ -100,6 +100,7 @@ fn ask(conn: &Connection, waiting: &Waiting) -> Result<(), Failure> {
         json::write(batch)?,
         json::write(setup)?,
         request.requested_at,
+        request.approves().map(|call| call.to_string()),
     ))?;
     match added {
         0 => Err(StoreError::Conflict(id).into()),

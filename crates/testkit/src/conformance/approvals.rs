@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolcrib_core::store::{Question, Waiting};
-use toolcrib_core::{ApprovalId, ApprovalStore, Decision, GrantScope, StoreError};
+use toolcrib_core::{ApprovalId, ApprovalStore, Decision, GrantScope, StoreError, UserQuestion};
 
 use super::rows::{decided, question};
 
@@ -16,6 +16,7 @@ pub async fn approvals(store: &dyn ApprovalStore) {
     a_question_is_asked_once(store).await;
     pending_are_those_without_a_decision(store).await;
     the_newest_question_of_a_call_is_found(store).await;
+    one_call_is_approved_once(store).await;
     questions_of_an_owner_come_newest_first(store).await;
 }
 
@@ -100,6 +101,9 @@ async fn the_newest_question_of_a_call_is_found(store: &dyn ApprovalStore) {
     assert!(store.of_call(call).await.unwrap().is_none());
     let mut second = question();
     second.request.call = call;
+    let (words, none) = ("Which?".to_owned(), String::new());
+    second.request.question =
+        Some(UserQuestion { question: words, context: none, options: Vec::new() });
     store.ask(first.clone()).await.unwrap();
     store.ask(question()).await.unwrap();
     let record = decided(Decision::Skip, "ann");
@@ -109,6 +113,19 @@ async fn the_newest_question_of_a_call_is_found(store: &dyn ApprovalStore) {
     store.ask(second.clone()).await.unwrap();
     let (found, decision) = store.of_call(call).await.unwrap().unwrap();
     assert_eq!((found.request, decision), (second.request, None));
+}
+
+async fn one_call_is_approved_once(store: &dyn ApprovalStore) {
+    let first = question();
+    let mut second = question();
+    second.request.call = first.request.call;
+    store.ask(first.clone()).await.unwrap();
+    let refused = store.ask(second.clone()).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    store.decide(first.request.id, decided(Decision::Skip, "ann")).await.unwrap().unwrap();
+    let refused = store.ask(second.clone()).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    assert!(store.get(second.request.id).await.unwrap().is_none());
 }
 
 async fn questions_of_an_owner_come_newest_first(store: &dyn ApprovalStore) {

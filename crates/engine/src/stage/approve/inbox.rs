@@ -2,10 +2,10 @@
 //! of this waits for a person.
 
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, AskReason, CallId, ErrorType, EventKind, StoreError, channel,
+    ApprovalId, ApprovalRequest, AskReason, CallId, ErrorType, EventKind, channel,
 };
 
-use super::{keep_question, question, texts};
+use super::{keep_question, not_asked, question, texts};
 use crate::flight::{InFlight, Step, Stop, fail};
 
 /// What asking means for a call.
@@ -38,7 +38,7 @@ pub(crate) fn way(flight: &InFlight) -> Way {
 pub(super) async fn wait(flight: &mut InFlight, open: Vec<AskReason>) -> Step {
     let request = question(flight, open, None)?;
     if let Err(error) = keep_question(flight, &request, false).await {
-        return not_kept(flight, &error);
+        return not_asked(flight, error).await;
     }
     flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
     if let Some(watch) = &flight.scope.watch {
@@ -58,7 +58,7 @@ pub(super) async fn keep(flight: &mut InFlight, open: Vec<AskReason>) -> Step {
         Some(id) => id,
         None => match keep_question(flight, &request, false).await {
             Ok(()) => request.id,
-            Err(error) => return not_kept(flight, &error),
+            Err(error) => return not_asked(flight, error).await,
         },
     };
     flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(id));
@@ -92,12 +92,4 @@ pub(super) fn deny(flight: &InFlight, open: &[AskReason]) -> Step {
         texts(open)
     );
     fail(ErrorType::ApprovalDenied, text)
-}
-
-fn not_kept(flight: &InFlight, error: &StoreError) -> Step {
-    let text = format!(
-        "The {} action needs approval, but the question could not be stored ({error}); it was not run. Do not retry it now.",
-        flight.operation()
-    );
-    fail(ErrorType::StoreFailed, text)
 }

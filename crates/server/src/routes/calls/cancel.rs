@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use toolcrib_app::core::invoke::DecideError;
 use toolcrib_app::core::{
-    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, Invoker as _, SystemClock,
-    WorkerState,
+    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, Invoker as _, RunId, RunStatus,
+    SystemClock, WorkerState,
 };
 
 use super::document::{CallDocument, CallState};
@@ -23,6 +23,7 @@ pub(super) async fn cancel(
 ) -> Result<Response, Problem> {
     let engine = daemon.toolcrib().engine();
     let known = Known::look_up(&daemon, &principal, call).await?;
+    principal.must_not_meddle(known.by())?;
     let document = known.document(call);
     let ended = !matches!(document.status, CallState::Running | CallState::Waiting);
     if !ended && engine.cancel_call(call) {
@@ -37,13 +38,20 @@ pub(super) async fn cancel(
     Err(cannot(&daemon, call, &known).await)
 }
 
+/// The run that goes on with the call when somebody decides. The batches of `POST /exec` have one that is theirs alone and is not stored.
+async fn open_run(daemon: &Daemon, request: &ApprovalRequest) -> Result<Option<RunId>, Problem> {
+    let Some(id) = request.run else { return Ok(None) };
+    let run = daemon.stores().runs.run(id).await?;
+    Ok(run.filter(|run| run.status != RunStatus::Ended).map(|run| run.id))
+}
+
 /// Nobody needs to decide about it any more.
 async fn take_back(
     daemon: &Daemon,
     principal: &Principal,
     request: &ApprovalRequest,
 ) -> Result<Response, Problem> {
-    if let Some(run) = request.run {
+    if let Some(run) = open_run(daemon, request).await? {
         let words = format!(
             "it is a call of run {run}, which waits for it: stop the run, or decide about the call"
         );

@@ -183,7 +183,8 @@ impl CallDocument {
 
     /// The same for somebody who is not shown what goes in and what comes out.
     pub(crate) fn without_payloads(self) -> Self {
-        let approval = self.approval.map(|awaits| Awaits { summary: String::new(), ..awaits });
+        let unsaid = |awaits| Awaits { summary: String::new(), reasons: Vec::new(), ..awaits };
+        let approval = self.approval.map(unsaid);
         Self {
             result: None,
             structured: None,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{CallId, WorkerState};
+use toolcrib_app::core::{CallId, StageRecord, WorkerState};
 
 use super::document::CallDocument;
 use super::list::CallSummary;
@@ -56,15 +56,21 @@ pub(super) async fn explain(
     Ok(Json(Explained {
         call: if payloads { document } else { document.without_payloads() },
         facts: known.stored.as_ref().map(|stored| CallSummary::of(&stored.row, payloads)),
-        stages: report.iter().flat_map(|report| &report.stages).map(|stage| json!(stage)).collect(),
-        ruling: report.and_then(|report| report.ruling.as_ref()).map(|ruling| json!(ruling)),
-        labels: report.map(|report| json!(report.labels)),
+        stages: report.iter().flat_map(|r| &r.stages).map(|one| stage(one, payloads)).collect(),
+        ruling: report.filter(|_| payloads).and_then(|r| r.ruling.as_ref()).map(|r| json!(r)),
+        labels: report.filter(|_| payloads).map(|report| json!(report.labels)),
         worker: worker(&daemon, &known).await?,
         earlier: known.stored.iter().flat_map(|s| &s.earlier).map(|cut| json!(cut)).collect(),
         question,
-        grants: grants(&daemon, &principal, &known).await?,
+        grants: if payloads { grants(&daemon, &principal, &known).await? } else { Vec::new() },
         audit: if payloads { audit(&daemon, call).await? } else { Vec::new() },
     }))
+}
+
+/// A stage. Its words may repeat arguments.
+fn stage(record: &StageRecord, payloads: bool) -> Value {
+    let bare = || StageRecord { note: "".into(), ..record.clone() };
+    if payloads { json!(record) } else { json!(bare()) }
 }
 
 async fn worker(daemon: &Daemon, known: &Known) -> Result<Option<String>, Problem> {

@@ -128,7 +128,7 @@ impl CallSummary {
             args: args.and_then(|args| serde_json::from_str(args).ok()),
             args_hash: facts.args_hash.clone().filter(|_| payloads),
             definition_hash: facts.definition_hash.clone(),
-            policy: facts.policy.clone(),
+            policy: facts.policy.clone().filter(|_| payloads),
             approval: facts.approval.map(|id| id.to_string()),
             approved_by: facts.approved_by.clone(),
         }

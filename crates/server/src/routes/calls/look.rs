@@ -66,6 +66,15 @@ impl Known {
             || self.accepted.is_some()
     }
 
+    /// Who asked for it.
+    pub(super) fn by(&self) -> &str {
+        let stored = self.stored.iter().map(|stored| &*stored.row.facts.context.device);
+        let asked = self.question.iter().map(|(waiting, _)| &*waiting.request.context.device);
+        let given = self.given.iter().map(|given| &*given.by);
+        let accepted = self.accepted.iter().map(|batch| &*batch.batch.context.device);
+        stored.chain(asked).chain(given).chain(accepted).next().unwrap_or_default()
+    }
+
     /// The tool of a call that has not begun, as it was asked for.
     fn asked(&self, call: CallId) -> String {
         let accepted = self.accepted.iter().flat_map(|batch| &batch.batch.calls);

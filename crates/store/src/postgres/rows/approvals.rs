@@ -10,11 +10,12 @@ use toolcrib_core::{
 use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Done, Job, Tx};
+use super::super::link::Params;
 use super::super::text::column;
 use super::{at_most, read, read_or_none, write};
 
-const ASK: &str = "INSERT INTO approvals (id, owner, call, request, batch, setup)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING";
+const ASK: &str = "INSERT INTO approvals (id, owner, call, request, batch, setup, approves)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
 const GET: &str = "SELECT request, batch, setup, decision FROM approvals WHERE id = $1";
 const OF_CALL: &str = "SELECT request, batch, setup, decision FROM approvals WHERE call = $1
     ORDER BY id DESC LIMIT 1";
@@ -92,7 +93,9 @@ impl Job for Ask {
             let (id, owner) = (request.id.to_string(), column(&request.context.owner));
             let call = request.call.to_string();
             let (asked, batch, setup) = (write(request)?, write(batch)?, write(setup)?);
-            match tx.link.execute(ASK, &[&id, &owner, &call, &asked, &batch, &setup]).await? {
+            let approves = request.approves().map(|call| call.to_string());
+            let row: Params<'_> = &[&id, &owner, &call, &asked, &batch, &setup, &approves];
+            match tx.link.execute(ASK, row).await? {
                 0 => Err(StoreError::Conflict(id).into()),
                 _ => Ok(Done::with((), AuditEvent::asked(request))),
             }

@@ -6,6 +6,7 @@ use toolcrib_core::{Acceptance, AcceptedBatch, AuditEvent, BatchId, BoxFuture, S
 use super::super::error::Failure;
 use super::super::job::{Done, Job, Tx};
 use super::super::text;
+use super::recover::{FENCE, epochs};
 use super::{column, number, read, write};
 
 /// One that meets another of the same key in the making waits for what becomes of that.
@@ -15,7 +16,11 @@ const OF_KEY: &str = "SELECT body, epoch, works(epoch) FROM batches WHERE owner 
 /// The one of a call, while it is not done.
 pub(super) const OF_CALL: &str =
     "SELECT body, epoch FROM batches WHERE NOT is_done AND $1 = ANY (calls)";
-const TAKE: &str = "UPDATE batches SET epoch = $2 WHERE id = $1 AND NOT works(epoch)";
+/// Whoever has a batch, if they are gone.
+const GONE: &str = "SELECT epoch FROM workers WHERE NOT works(epoch)
+    AND epoch = (SELECT epoch FROM batches WHERE id = $1) FOR UPDATE SKIP LOCKED";
+const TAKE: &str = "UPDATE batches SET epoch = $2 WHERE id = $1 AND NOT works(epoch)
+    AND NOT EXISTS (SELECT FROM workers WHERE workers.epoch = batches.epoch AND state = 'working')";
 const DONE: &str = "UPDATE batches SET is_done = true WHERE id = $1";
 
 pub(super) struct Accept(pub(super) AcceptedBatch);
@@ -83,12 +88,15 @@ impl Job for Take {
     }
 
     fn begins_with(&self) -> Option<&'static str> {
-        Some(TAKE)
+        None
     }
 
+    /// From here on the one who had it is fenced off: one that only stood still must not go on with what somebody else does now.
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<bool>, Failure>> {
         Box::pin(async move {
             let key = (self.id.to_string(), column(self.epoch));
+            let gone = epochs(&tx.link.query(GONE, &[&key.0]).await?)?;
+            tx.link.query(FENCE, &[&gone]).await?;
             Ok(Done::quiet(tx.link.execute(TAKE, &[&key.0, &key.1]).await? > 0))
         })
     }

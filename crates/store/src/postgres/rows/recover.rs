@@ -16,7 +16,7 @@ const LOCK: &str = "SELECT epoch FROM workers WHERE NOT works(epoch) AND epoch =
         SELECT epoch FROM calls WHERE outcome IS NULL UNION SELECT epoch FROM batches WHERE NOT is_done
     ) ORDER BY epoch FOR UPDATE SKIP LOCKED";
 /// From here on they are fenced off, however late they wake up. What was seen before the lock may have changed.
-const FENCE: &str = "UPDATE workers SET state = 'fenced' WHERE epoch = ANY($1) AND NOT works(epoch) RETURNING epoch";
+pub(super) const FENCE: &str = "UPDATE workers SET state = 'fenced' WHERE epoch = ANY($1) AND NOT works(epoch) RETURNING epoch";
 const TAKE: &str =
     "UPDATE batches SET epoch = $2 WHERE NOT is_done AND epoch = ANY($1) RETURNING id, body, epoch";
 /// A call that changes nothing stays open for whoever goes on with its run or its batch. A run that nobody stored, or that has ended, is gone
@@ -91,6 +91,6 @@ impl Recover {
     }
 }
 
-fn epochs(rows: &[Row]) -> Result<Vec<i64>, Failure> {
+pub(super) fn epochs(rows: &[Row]) -> Result<Vec<i64>, Failure> {
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }

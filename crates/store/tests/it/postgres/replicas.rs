@@ -10,7 +10,7 @@ use toolcrib_core::{
 };
 use toolcrib_core::{CallId, ConversationStore as _};
 use toolcrib_store::{PostgresStore, StoreOptions};
-use toolcrib_testkit::conformance::{conversation, intent, question, run, settlement};
+use toolcrib_testkit::conformance::{accepted, conversation, intent, question, run, settlement};
 use toolcrib_testkit::postgres::Server;
 
 use super::{FAST, open, open_slow, verified};
@@ -20,6 +20,7 @@ async fn replicas_share_a_database() {
     let server = Server::start_with(FAST);
     a_paused_holder_is_fenced(&server).await;
     a_claim_that_ran_out_and_that_nobody_took_goes_on(&server).await;
+    whose_batch_was_taken_is_fenced(&server).await;
     whoever_writes_is_not_taken_over(&server).await;
     a_store_that_dies_is_taken_over_after_its_lease(&server).await;
     questions_and_runs_are_decided_once(&server).await;
@@ -75,6 +76,21 @@ async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &Server) {
     assert!(other.recover(mine, 5_000, true).await.unwrap().unknown.is_empty());
     let stored = other.call(begun.facts.call).await.unwrap().unwrap();
     assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
+}
+
+/// Found by the trial of several daemons: it renewed its lease and held calls of a batch that another had taken, and nobody ended them.
+async fn whose_batch_was_taken_is_fenced(server: &Server) {
+    let url = server.database("taken");
+    let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
+    let held = slow.claim().await.unwrap();
+    let mine = other.claim().await.unwrap();
+    let accepted = accepted("ann", &[CallId::fresh()], held);
+    slow.accept(accepted.clone()).await.unwrap();
+    assert!(!other.take_batch(accepted.id, mine).await.unwrap(), "its holder works");
+    pause(server, "taken", held);
+    assert!(other.take_batch(accepted.id, mine).await.unwrap());
+    let late = slow.begin(intent(Effect::Read, held)).await;
+    assert!(matches!(late, Err(StoreError::Fenced { claimed, .. }) if claimed == held), "{late:?}");
 }
 
 /// A transaction that writes under a claim and one that takes it over exclude each other.
