@@ -222,12 +222,30 @@ fn start(engine: &Arc<Inner>, accepted: AcceptedBatch) -> Answers {
 /// same a moment later has already done it.
 async fn work(engine: Arc<Inner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
     let _place = Place { engine: Arc::clone(&engine), batch: accepted.id };
-    let batch = Batch { again: true, ..accepted.batch.clone() };
-    let answers = batch::run(Arc::clone(&engine), batch, None).await;
-    // A call that could not be recorded, or runs elsewhere, keeps its batch open for whoever comes after a crash.
-    if is_done(&engine, &accepted).await == Ok(true) {
-        // Not written, it is only looked through once more after a restart.
-        let _ = engine.calls.done(accepted.id).await;
+    loop {
+        let epoch = engine.epoch();
+        let batch = Batch { again: true, ..accepted.batch.clone() };
+        let answers = batch::run(Arc::clone(&engine), batch, None).await;
+        // A call that could not be recorded, or runs elsewhere, keeps its batch open for whoever comes after a crash.
+        if is_done(&engine, &accepted).await == Ok(true) {
+            // Not written, it is only looked through once more after a restart.
+            let _ = engine.calls.done(accepted.id).await;
+            return answers.into();
+        }
+        // This process may have been taken for dead meanwhile; what it did then is not recorded, and is looked at anew.
+        let was_taken_for_dead = epoch > 0 && engine.epoch() != epoch;
+        if !was_taken_for_dead || !is_ours(&engine, &accepted).await.unwrap_or(false) {
+            return answers.into();
+        }
     }
-    answers.into()
+}
+
+/// Whether a batch is this process's to finish, under the claim that it has now.
+async fn is_ours(engine: &Inner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
+    if engine.under_claim(|epoch| engine.calls.take_batch(batch.id, epoch)).await? {
+        return Ok(true);
+    }
+    let Some(call) = batch.batch.calls.first() else { return Ok(false) };
+    let there = engine.calls.batch_of(call.id).await?;
+    Ok(there.is_some_and(|there| there.id == batch.id && there.epoch == engine.epoch()))
 }

@@ -187,6 +187,8 @@ impl Driver {
         drop(open);
         let stored = work.kept(machine, status).await;
         match (&driven, stored) {
+            // Whoever took it over goes on with it: what was done here since is not what becomes of it.
+            (_, Err(fenced @ StoreError::Fenced { .. })) => return Err(DriveError::Store(fenced)),
             (Driven::Paused(_), Err(error)) => return Err(DriveError::Store(error)),
             // What was done is done, and its answer is there: it is not thrown away because it cannot be kept.
             (Driven::Ended(_), Err(error)) => {

@@ -79,8 +79,12 @@ async fn store(
         engine.calls.settle(if keeps { bare.with_outcome(outcome) } else { bare })
     };
     let never_began = flight.started_at.is_none() && flight.scope.run.is_none();
-    match settle(record.clone()).await {
-        Err(StoreError::Fenced { .. }) if never_began => engine.lost_claim(record.epoch),
+    let stored = settle(record.clone()).await;
+    if let Err(StoreError::Fenced { .. }) = stored {
+        engine.lost_claim(record.epoch);
+    }
+    match stored {
+        Err(StoreError::Fenced { .. }) if never_began => {}
         Err(StoreError::Conflict(_)) if never_began && flight.scope.was_taken_for_dead() => {}
         stored => return stored.map(|()| Kept::Ours),
     }

@@ -303,6 +303,26 @@ async fn submitting_again_what_a_dead_process_left_makes_it_run() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
+/// Found by the trial of several daemons: a process that stood still beyond its lease took its own batch again, and nobody ended its calls.
+#[tokio::test]
+async fn who_was_taken_for_dead_looks_anew_at_what_nobody_else_took() {
+    for (effect, runs, outcome) in
+        [(Effect::Pure, 2, OutcomeKind::Succeeded), (Effect::SideEffect, 1, OutcomeKind::Unknown)]
+    {
+        let (machine, gated) = (Machine::new(), Gated::safe(effect));
+        let process = machine.process(&[&gated.tool]).await;
+        let submitted = process.submit(work(1), Some("k")).await.unwrap();
+        while gated.tool.runs() == 0 {
+            tokio::task::yield_now().await;
+        }
+        machine.kill(&process).await;
+        gated.open();
+        until_ended(&machine, submitted.calls[0]).await;
+        let answered = done(process.invoke_once(work(1), "k").await.unwrap().remove(0));
+        assert_eq!((answered.kind, gated.tool.runs()), (outcome, runs), "{effect:?}");
+    }
+}
+
 /// Found in review: whoever sent the key of a batch that was just being finished read that its calls run elsewhere.
 #[tokio::test]
 async fn who_asks_while_a_recovered_batch_is_finished_waits_for_the_same_answers() {

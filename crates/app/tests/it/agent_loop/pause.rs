@@ -1,5 +1,6 @@
 //! A run that pauses in one process and is finished by another over the same database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -94,10 +95,13 @@ async fn of_two_that_take_it_up_at_once_one_wins() {
     let (home, first, finished) = paused().await;
     let second = home.open().await;
     let (model, other) = (script(), script());
-    let (a, b) = tokio::join!(
-        first.resume(finished.run, &model, Decides(approve())),
-        second.resume(finished.run, &other, Decides(approve())),
-    );
+    // Both have seen that it waits.
+    let run = first.runner.store().run(finished.run).await.unwrap().unwrap();
+    let take = async |process: &Process, model: &Arc<Watched>| {
+        let surfaces = process.surfaces(Decides(approve()));
+        process.runner.resume(run.clone(), process.start(model, ""), &surfaces).await
+    };
+    let (a, b) = tokio::join!(take(&first, &model), take(&second, &other));
     let lost = match (a, b) {
         (Ok(won), Err(lost)) | (Err(lost), Ok(won)) => {
             assert_eq!(ended(&won), "completed");
