@@ -8,8 +8,8 @@ use futures_util::future::{BoxFuture, Shared};
 use serde_json::json;
 use toolcrib_core::store::KEY_CHARS;
 use toolcrib_core::{
-    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, IdempotencyKey, RawArgs, SealError,
-    StoreError, canonical,
+    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, IdempotencyKey, OutcomeKind,
+    RawArgs, SealError, StoreError, canonical,
 };
 
 use crate::batch;
@@ -117,10 +117,26 @@ pub(crate) async fn invoke_once(
         let epoch = engine.epoch();
         let answers = start(engine, first).await;
         // Where it was taken over meanwhile, because this process stood still beyond its lease, the answers are with whoever has it now.
-        if engine.epoch() == epoch {
-            return Ok(answers.to_vec());
+        if engine.epoch() != epoch {
+            continue;
         }
+        for answer in answers.iter() {
+            if goes_on(engine, answer).await {
+                return Err(SubmitError::AtWork(key.to_owned()));
+            }
+        }
+        return Ok(answers.to_vec());
     }
+}
+
+/// Whether a call is only unknown here, because it goes on in another task or process: it was decided about there.
+async fn goes_on(engine: &Inner, answer: &Answer) -> bool {
+    let Some(outcome) = answer.outcome().filter(|outcome| outcome.kind == OutcomeKind::Unknown)
+    else {
+        return false;
+    };
+    let there = engine.calls.call(outcome.call).await;
+    there.is_ok_and(|call| call.is_none_or(|call| call.row.end.is_none()))
 }
 
 /// Goes on with a batch that was taken over.
