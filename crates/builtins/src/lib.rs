@@ -17,6 +17,7 @@
 pub mod folder;
 pub mod fs;
 mod html;
+pub mod patch;
 mod records;
 mod text;
 mod tool;
@@ -126,6 +127,7 @@ impl Builtins {
                 Typed::handler(read_file::ReadFile { workspace: ws() }),
                 Typed::handler(write_file::WriteFile { workspace: ws() }),
                 Typed::handler(edit_file::EditFile { workspace: ws() }),
+                Typed::handler(diff_editor::DiffEditor { workspace: ws() }),
                 Typed::handler(list_dir::ListDir { workspace: ws() }),
                 Typed::handler(file_info::FileInfo { workspace: ws() }),
                 Typed::handler(make_dir::MakeDir { workspace: ws() }),
@@ -172,6 +174,7 @@ pub fn specs() -> Vec<ToolSpec> {
         read_file::spec(),
         write_file::spec(),
         edit_file::spec(),
+        diff_editor::spec(),
         list_dir::spec(),
         file_info::spec(),
         make_dir::spec(),

@@ -1,6 +1,7 @@
 //! The tools through their handlers, on real files and a real local server.
 
 mod artifacts;
+mod diffs;
 mod files;
 mod http;
 mod reading;
@@ -25,6 +26,7 @@ fn names_aliases_and_parameters_are_well_formed() {
             "read_file",
             "write_file",
             "edit_file",
+            "diff_editor",
             "list_dir",
             "file_info",
             "make_dir",
@@ -68,6 +70,7 @@ fn check_example(spec: &ToolSpec, args: &Value) {
             Value::Bool(_) => "boolean",
             Value::Number(_) => "integer",
             Value::Object(_) => "object",
+            Value::Array(_) => "array",
             _ => "other",
         };
         assert_eq!(wanted, Some(got), "{} {key}", spec.name);

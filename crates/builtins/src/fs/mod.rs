@@ -3,6 +3,7 @@
 //! Everything works on descriptors: a path is resolved once, below a root that was opened once, and what follows uses the
 //! descriptor of the parent folder and one name. No path text is ever resolved a second time.
 
+mod batch;
 pub mod beneath;
 pub mod change;
 pub mod error;

@@ -2,6 +2,7 @@
 
 pub(crate) mod copy_path;
 pub(crate) mod delete_file;
+pub(crate) mod diff_editor;
 pub(crate) mod edit_file;
 pub(crate) mod fetch_url;
 pub(crate) mod file_info;
