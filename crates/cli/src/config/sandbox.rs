@@ -10,6 +10,7 @@ use toolcrib_app::sandbox::{HostRules, Level, Network, Resources};
 
 use crate::config::Config;
 use crate::config::env::Env;
+use crate::config::values::Hidden;
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -42,7 +43,7 @@ pub(crate) struct SandboxSection {
     /// Their home folder.
     pub(super) home: Option<PathBuf>,
     /// Variables that they see.
-    pub(super) env: BTreeMap<String, String>,
+    pub(super) env: BTreeMap<String, Hidden>,
 }
 
 /// A level that keeps our own state out of reach.
@@ -113,7 +114,7 @@ impl SandboxSection {
         if let Some(name) = self.env.keys().find(|name| !is_name(name)) {
             return Err(format!("`{name}` is no name of a variable: letters, digits and _"));
         }
-        if self.env.values().any(|value| value.contains('\0')) {
+        if self.env.values().any(|value| value.0.contains('\0')) {
             return Err("no variable can hold a zero byte".to_owned());
         }
         let is_proxied = self.network.is_none_or(|network| network == NetworkChoice::Proxy);
@@ -148,7 +149,7 @@ impl Config {
             readable: paths(&section.read),
             writable: paths(&section.write),
             path: paths(&section.path),
-            env: section.env.clone().into_iter().collect(),
+            env: section.env.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect(),
             network: section.network(),
             resources: Resources {
                 memory: bytes(section.memory).or(usual.memory),
@@ -158,6 +159,53 @@ impl Config {
             },
             minimum: section.level.map_or(Level::Reduced, LeastLevel::level),
             ..Confines::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::read::parse;
+
+    fn confines(text: &str) -> Result<Confines, String> {
+        let config = parse(Path::new("/own/config.toml"), text).map_err(|error| error.message)?;
+        let env: Env = [("HOME".into(), "/home/ann".into())].into_iter().collect();
+        Ok(config.confines(Some("/data/home".into()), &env))
+    }
+
+    #[test]
+    fn what_is_said_comes_to_confines() {
+        let usual = confines("").unwrap();
+        assert!(usual.is_closed());
+        assert_eq!(usual.minimum, Level::Reduced);
+        assert_eq!(usual.resources, Resources::default());
+        assert_eq!(usual.home, Some("/data/home".into()));
+        let text = "[sandbox]\nlevel = \"namespace\"\nallow_hosts = [\"example.com\"]\nmemory = 64\nread = [\"~/data\", \"/x\"]\nwrite = [\"out\"]\nenv = { A = \"1\" }\n";
+        let said = confines(text).unwrap();
+        assert!(!said.is_closed());
+        assert_eq!(said.minimum, Level::Namespace);
+        assert_eq!(said.resources.memory, Some(64 * MEBIBYTE));
+        assert_eq!(said.readable, [PathBuf::from("/home/ann/data"), "/x".into()]);
+        assert_eq!(said.writable, [PathBuf::from("/own/out")]);
+        assert_eq!(said.env, [("A".to_owned(), "1".to_owned())]);
+        assert_eq!(confines("[sandbox]\nnetwork = \"full\"").unwrap().network, Network::Full);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (line, words) in [
+            ("level = \"none\"", "unknown word `none`"),
+            ("memory = 0", "`memory` of 0"),
+            ("allow_hosts = [\"https://example.com\"]", "cannot read the host"),
+            ("network = \"none\"\nallow_hosts = [\"example.com\"]", "needs `network"),
+            ("env = { \"A-B\" = \"1\" }", "no name of a variable"),
+            ("levle = \"reduced\"", "did you mean `level`"),
+        ] {
+            let error = confines(&format!("[sandbox]\n{line}\n")).unwrap_err();
+            assert!(error.contains(words), "{line}: {error}");
         }
     }
 }
