@@ -19,6 +19,7 @@ pub mod fs;
 mod html;
 pub mod patch;
 mod records;
+mod search;
 mod text;
 mod tool;
 mod web;
@@ -147,6 +148,7 @@ impl Builtins {
                 Typed::handler(move_path::MovePath { workspace: ws() }),
                 Typed::handler(delete_file::DeleteFile { workspace: ws() }),
                 Typed::handler(find_files::FindFiles { workspace: ws() }),
+                Typed::handler(code_search::CodeSearch { workspace: ws() }),
             ]);
         }
         if let Some(client) = &self.client {
@@ -194,6 +196,7 @@ pub fn specs() -> Vec<ToolSpec> {
         move_path::spec(),
         delete_file::spec(),
         find_files::spec(),
+        code_search::spec(),
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),

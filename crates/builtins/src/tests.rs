@@ -5,6 +5,7 @@ mod diffs;
 mod files;
 mod http;
 mod reading;
+mod searching;
 mod undo;
 
 use serde_json::Value;
@@ -34,6 +35,7 @@ fn names_aliases_and_parameters_are_well_formed() {
             "move_path",
             "delete_file",
             "find_files",
+            "code_search",
             "http_request",
             "fetch_url",
             "read_artifact",

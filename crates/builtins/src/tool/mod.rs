@@ -1,5 +1,6 @@
 //! The tools, one file each, and what they share.
 
+pub(crate) mod code_search;
 pub(crate) mod copy_path;
 pub(crate) mod delete_file;
 pub(crate) mod diff_editor;
