@@ -16,10 +16,12 @@
 
 pub mod folder;
 pub mod fs;
+mod git;
 mod html;
 pub mod patch;
 mod records;
 mod search;
+mod testrun;
 mod text;
 mod tool;
 mod web;
@@ -136,11 +138,12 @@ impl Builtins {
         let mut handlers = vec![Typed::handler(get_current_time::GetCurrentTime { clock })];
         if let Some(workspace) = &self.workspace {
             let ws = || Arc::clone(workspace);
+            let git = self.git(workspace);
             handlers.extend([
                 Typed::handler(read_file::ReadFile { workspace: ws() }),
                 Typed::handler(write_file::WriteFile { workspace: ws() }),
                 Typed::handler(edit_file::EditFile { workspace: ws() }),
-                Typed::handler(diff_editor::DiffEditor { workspace: ws() }),
+                Typed::handler(diff_editor::DiffEditor { workspace: ws(), git: git.clone() }),
                 Typed::handler(list_dir::ListDir { workspace: ws() }),
                 Typed::handler(file_info::FileInfo { workspace: ws() }),
                 Typed::handler(make_dir::MakeDir { workspace: ws() }),
@@ -150,6 +153,13 @@ impl Builtins {
                 Typed::handler(find_files::FindFiles { workspace: ws() }),
                 Typed::handler(code_search::CodeSearch { workspace: ws() }),
             ]);
+            if let (Some(git), Some(workbench)) = (git, &self.workbench) {
+                let bench = || Arc::clone(workbench);
+                handlers.extend([
+                    Typed::handler(git_manager::GitManager { git }),
+                    Typed::handler(test_runner::TestRunner { workspace: ws(), workbench: bench() }),
+                ]);
+            }
         }
         if let Some(client) = &self.client {
             let client = || client.clone();
@@ -170,6 +180,12 @@ impl Builtins {
             ]);
         }
         handlers
+    }
+
+    /// Git on a workspace, where programs can be run.
+    fn git(&self, workspace: &Arc<Workspace>) -> Option<git::Git> {
+        let workbench = Arc::clone(self.workbench.as_ref()?);
+        Some(git::Git { workspace: Arc::clone(workspace), workbench })
     }
 
     /// The tools as a source for the registry.
@@ -197,6 +213,8 @@ pub fn specs() -> Vec<ToolSpec> {
         delete_file::spec(),
         find_files::spec(),
         code_search::spec(),
+        git_manager::spec(),
+        test_runner::spec(),
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),

@@ -32,7 +32,7 @@ async fn lines_are_found_in_the_order_of_paths() {
     let text = shop.ok("code_search", json!({"pattern": "parse"})).await;
     assert_eq!(
         text,
-        "6 matching lines in 5 files (7 searched).\n.github/ci.yml:1: run: parse\nREADME.md:1: How to parse\nkeep.log:1: parse\nsrc/deep/other.py:1: # Parse nothing\nsrc/main.py:3: def parse(x):\nsrc/main.py:6: parse(1)"
+        "6 matching lines in 5 files (8 searched).\n.github/ci.yml:1: run: parse\nREADME.md:1: How to parse\nkeep.log:1: parse\nsrc/deep/other.py:1: # Parse nothing\nsrc/main.py:3: def parse(x):\nsrc/main.py:6: parse(1)"
     );
     for (args, expected) in [
         (
@@ -48,11 +48,11 @@ async fn lines_are_found_in_the_order_of_paths() {
         (json!({"pattern": "parse", "path": "out/made.py"}), "1 matching lines in 1 files"),
         (
             json!({"pattern": "^def|^import", "files_only": true}),
-            "2 matching lines in 1 files (7 searched).\nsrc/main.py: 2",
+            "2 matching lines in 1 files (8 searched).\nsrc/main.py: 2",
         ),
         (
             json!({"pattern": "no such thing"}),
-            "Nothing matches no such thing in . (7 files searched).\n(Passed: 3 files and folders that ignore files name",
+            "Nothing matches no such thing in . (8 files searched).\n(Passed: 3 files and folders that ignore files name",
         ),
     ] {
         let shown = args.to_string();

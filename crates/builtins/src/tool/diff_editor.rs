@@ -1,5 +1,6 @@
 //! `diff_editor`: unified diffs, or blocks to search and replace, over one file or several, all or nothing.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -7,11 +8,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
     Access, Assessment, CallCtx, CancellationToken, Effect, ErrorType, Tool, ToolError, ToolOutput,
-    ToolSpec,
+    ToolSpec, Trust,
 };
 
 use super::{aliases, blocking, examples, file_spec, lock, path_aliases, said, with_undo_note};
 use crate::fs::Workspace;
+use crate::git::{Command, Git};
 use crate::patch::{self, Applied, FilePatch, Misfit, syntax};
 
 /// Bytes of all files of one diff: more than `edit_file` takes for one.
@@ -26,6 +28,8 @@ const LISTED: usize = 20;
 /// The tool.
 pub(crate) struct DiffEditor {
     pub(crate) workspace: Arc<Workspace>,
+    /// For the last commit; `None` = no program can be run.
+    pub(crate) git: Option<Git>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -134,9 +138,49 @@ impl Tool for DiffEditor {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        if args.action == Some(Action::Create) {
+            return self.create(ctx, &args).await;
+        }
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
         blocking(move || apply(&workspace, &args, &cancel)).await
     }
+}
+
+impl DiffEditor {
+    /// What was changed since the last commit.
+    async fn create(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
+        let Some(git) = &self.git else {
+            return Err(ToolError::new(
+                ErrorType::NotConfigured,
+                "No programs can be run here, so there is no git to compare with. Read the file with read_file.",
+            ));
+        };
+        let mut text = String::new();
+        for path in args.files()? {
+            text.push_str(&since_commit(git, ctx, path).await?);
+        }
+        if text.is_empty() {
+            text.push_str("(no changes)");
+        }
+        Ok(ToolOutput::text(text).from(Trust::Workspace, args.files()?.join(", ")))
+    }
+}
+
+async fn since_commit(git: &Git, ctx: &CallCtx, path: &str) -> Result<String, ToolError> {
+    let whole = Path::new(path);
+    let folder = whole.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.and_then(Path::to_str).unwrap_or(".");
+    let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or(".");
+    let about = |args: &[&str]| Command::reading(folder, args).and(["--", name]);
+    let known = git.done(ctx, about(&["ls-files", "--cached"])).await?;
+    if known.stdout.total == 0 {
+        return Ok(format!(
+            "{path} is not in git, so all of it is new: add it with git_manager.\n"
+        ));
+    }
+    let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD"];
+    let finished = git.done(ctx, about(&diff)).await?;
+    Ok(String::from_utf8_lossy(&finished.stdout.head).into_owned())
 }
 
 /// What happened to one file.

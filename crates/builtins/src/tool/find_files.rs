@@ -23,7 +23,8 @@ const MAX_FOUND: usize = 1000;
 /// Bytes of a pattern.
 const MAX_PATTERN: usize = 1000;
 /// Folders of other programs that are named but not searched, unless the search begins in them.
-pub(super) const NOT_SEARCHED: &[&str] = &[".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"];
+pub(super) const NOT_SEARCHED: &[&str] =
+    &[".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"];
 
 /// The tool.
 pub(crate) struct FindFiles {

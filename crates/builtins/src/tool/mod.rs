@@ -9,6 +9,7 @@ pub(crate) mod fetch_url;
 pub(crate) mod file_info;
 pub(crate) mod find_files;
 pub(crate) mod get_current_time;
+pub(crate) mod git_manager;
 pub(crate) mod http_request;
 pub(crate) mod introspect;
 pub(crate) mod list_dir;
@@ -17,6 +18,7 @@ pub(crate) mod move_path;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
+pub(crate) mod test_runner;
 pub(crate) mod write_file;
 
 use schemars::JsonSchema;

@@ -8,4 +8,15 @@
 )]
 
 mod bench;
+mod git;
+mod testrun;
 mod workbench;
+
+/// The text of a result.
+fn text_of(output: &toolcrib_core::ToolOutput) -> String {
+    let text = |block: &toolcrib_core::Block| match block {
+        toolcrib_core::Block::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    output.content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
