@@ -46,6 +46,7 @@ fn names_aliases_and_parameters_are_well_formed() {
         ]
     );
     assert_eq!(find("get_current_time").aliases, ["get_local_time"]);
+    assert_eq!(find("write_file").aliases, ["file_manager.write", "file_manager.append"]);
     assert_eq!(find("fetch_url").aliases, ["web_fetch"]);
     for spec in specs() {
         let name = &spec.name;

@@ -42,7 +42,8 @@ impl Ignored {
         let mut folders: Vec<&Path> = spot.real.ancestors().skip(1).collect();
         folders.reverse();
         for folder in folders {
-            let Ok(at) = roots.resolve_kept(&spot.root.path, folder) else { return ignored };
+            let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            let Ok(at) = roots.resolve_kept(&spot.root.path, here) else { return ignored };
             let Ok(fd) = at.open_dir() else { return ignored };
             ignored = ignored.with(&fd, folder.to_owned());
         }

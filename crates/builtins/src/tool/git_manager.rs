@@ -323,8 +323,9 @@ impl GitManager {
         let there = Command::reading(folder, &["show-ref", "--verify", "--quiet"])
             .and([format!("refs/heads/{branch}")]);
         let is_there = self.git.run(ctx, there).await?.succeeded();
-        let how: &[&str] = if is_there { &["switch"] } else { &["switch", "--create"] };
-        let command = Command::writing(folder, how).and(["--no-recurse-submodules", branch]);
+        let command = Command::writing(folder, &["switch", "--no-recurse-submodules"])
+            .and((!is_there).then_some("--create"))
+            .and([branch]);
         let finished = self.git.done(ctx, command).await?;
         Ok(output(args, &finished, "Done."))
     }

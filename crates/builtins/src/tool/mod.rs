@@ -64,6 +64,11 @@ fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
 }
 
+/// The actions of `file_manager` (seed 002) that mean a tool.
+fn file_manager<const N: usize>(actions: [&str; N]) -> Vec<String> {
+    actions.into_iter().map(|action| format!("file_manager.{action}")).collect()
+}
+
 /// The parameter that names one file, under the names that models and the seeds give it.
 fn path_aliases() -> Vec<(String, String)> {
     aliases([("file_path", "path"), ("filepath", "path"), ("filename", "path"), ("file", "path")])

@@ -13,6 +13,8 @@ use toolcrib_core::{
 };
 
 use super::{aliases, blocking, examples, file_spec};
+use toolcrib_sandbox::process::{Captured, End};
+
 use crate::fs::walk::{Limits, Next, walk};
 use crate::fs::{Fault, Last, Node, Workspace, read};
 use crate::testrun::{self, Counts, Project, Runner};
@@ -208,7 +210,7 @@ fn told(
     time: Duration,
     finished: &Finished,
 ) -> ToolOutput {
-    let text = |stream: &toolcrib_sandbox::process::Captured| {
+    let text = |stream: &Captured| {
         let mut text = String::from_utf8_lossy(&stream.head).into_owned();
         text.push_str(&String::from_utf8_lossy(&stream.tail));
         text
@@ -272,10 +274,13 @@ fn headline(
         // What pytest says when it found none.
         (Some(5), _) if runner == Runner::Pytest => "No tests were found".to_owned(),
         (Some(code), _) => format!("Tests FAILED (exit code {code})"),
-        (None, Some(stop)) => format!("Tests were STOPPED because {}", stop.because()),
-        (None, None) => format!(
-            "Tests did NOT END within {} s; give a longer timeout, or fewer tests",
+        (None, _) if finished.end == End::TimedOut => format!(
+            "Tests did NOT END within {} s (give a longer timeout, or fewer tests)",
             time.as_secs()
+        ),
+        (None, stopped) => format!(
+            "Tests were STOPPED because {}",
+            stopped.map_or("the call was stopped", |stop| stop.because())
         ),
     };
     format!("{how}: {counted}. Ran: {command}")

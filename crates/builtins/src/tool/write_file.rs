@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note};
+use super::{
+    blocking, examples, file_manager, file_spec, on_file, path_aliases, said, with_undo_note,
+};
 use crate::fs::Workspace;
 
 /// The tool.
@@ -38,6 +40,8 @@ pub(crate) fn spec() -> ToolSpec {
         "Write text to a file in the workspace: a new file, a new content, or more at the end. To change a part of a file use edit_file.",
         true,
     );
+    spec.aliases = file_manager(["write", "append"]);
+    spec.alias_args = vec![("file_manager.append".to_owned(), json!({"mode": "append"}))];
     spec.parameter_aliases = path_aliases();
     spec.parameter_aliases.extend(super::aliases([("text", "content"), ("contents", "content")]));
     spec.examples = examples([

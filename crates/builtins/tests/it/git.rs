@@ -323,7 +323,7 @@ async fn a_hostile_repository_runs_nothing() {
         plain(&repository, args);
     }
     let by_itself = sprung();
-    for name in ["fsmonitor", "clean", "external", "hooks/"] {
+    for name in ["fsmonitor", "clean", "smudge", "command", "sub_fsmonitor", "hooks/"] {
         assert!(by_itself.contains(name), "{name} is no trap: {by_itself}");
     }
     plain(

@@ -142,6 +142,7 @@ fn glob(tool: &str, name: &str, effect: Verdict, is_unsafe: bool) -> Result<Targ
 /// `alias.action` and `alias` under the canonical name.
 fn with_alias(name: &str) -> String {
     match name.split_once('.') {
+        Some(_) if class_table::canonical(name) != name => class_table::canonical(name).to_owned(),
         Some((tool, action)) => format!("{}.{action}", class_table::canonical(tool)),
         None => class_table::canonical(name).to_owned(),
     }
