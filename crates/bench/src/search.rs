@@ -16,9 +16,7 @@ use tokio::runtime::Runtime;
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Roots, Workspace};
 use toolcrib_core::tool::Streams;
-use toolcrib_core::{
-    Block, CallCtx, CallId, CancellationToken, Context, Handler, StreamSink,
-};
+use toolcrib_core::{Block, CallCtx, CallId, CancellationToken, Context, Handler, StreamSink};
 
 use crate::clock::median;
 use crate::table::Table;
@@ -40,9 +38,11 @@ pub(crate) fn run(table: &mut Table) {
     let tools = Builtins::new().with_workspace(workspace).handlers();
     let tool = tools.iter().find(|tool| tool.spec().name.as_str() == "code_search").expect("it");
     let has_rg = Command::new("rg").arg("--version").stdout(Stdio::null()).status().is_ok();
-    for (what, pattern) in
-        [("a rare word", "needle_7_7"), ("a pattern", r"fn \w+_9\(x: u32\)"), ("every file", "return")]
-    {
+    for (what, pattern) in [
+        ("a rare word", "needle_7_7"),
+        ("a pattern", r"fn \w+_9\(x: u32\)"),
+        ("every file", "return"),
+    ] {
         let mut took: [Vec<f64>; 3] = Default::default();
         for _ in 0..ROUNDS {
             let [own, parts, rg] = &mut took;
@@ -118,7 +118,8 @@ fn by_parts(root: &Path, pattern: &str) -> u64 {
         .expect("a pattern");
     let found = AtomicU64::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let walk = WalkBuilder::new(root).hidden(false).require_git(false).threads(threads).build_parallel();
+    let walk =
+        WalkBuilder::new(root).hidden(false).require_git(false).threads(threads).build_parallel();
     walk.run(|| {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)

@@ -89,8 +89,9 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "git_manager",
         "Use git on a repository of the workspace: init, add, commit, log, diff, status, branch, show, push. Runs no hooks, filters, pagers or prompts, and does not read the configuration of the system.",
-        true,
+        false,
     );
+    spec.effect = Effect::SideEffect;
     spec.group = Some("git".to_owned());
     spec.timeout = TIMEOUT;
     spec.parameter_aliases = aliases([
@@ -171,6 +172,8 @@ impl Tool for GitManager {
         assessment.risk = args.risk();
         if args.reads() {
             assessment.effect = Effect::Read;
+        } else {
+            assessment.permissions.push(Permission::FsWrite);
         }
         if args.action == Action::Push {
             assessment.reach.outbound = true;
