@@ -169,6 +169,18 @@ async fn a_file_that_its_name_no_longer_fits_is_warned_about() {
 }
 
 #[tokio::test]
+async fn the_other_tools_that_write_warn_too() {
+    let shop = Shop::new();
+    let write = |content: &str| json!({"path": "a.json", "content": content});
+    assert!(!shop.ok("write_file", write("{}")).await.contains("Warning"));
+    let edit = json!({"path": "a.json", "old_text": "}", "new_text": ""});
+    let text = shop.ok("edit_file", edit).await;
+    assert!(text.contains("\nWarning: a.json is no valid JSON now: EOF"), "{text}");
+    let text = shop.ok("write_file", write("[")).await;
+    assert!(text.contains("\nWarning: a.json is no valid JSON now"), "{text}");
+}
+
+#[tokio::test]
 async fn a_diff_holds_all_its_files() {
     let shop = Shop::new();
     let tool = shop.tool("diff_editor");

@@ -121,3 +121,11 @@ fn with_undo_note(mut text: String, not_undoable: Option<&str>) -> String {
     }
     text
 }
+
+/// The same with a warning about the new content.
+fn with_warning(mut text: String, warning: Option<String>) -> String {
+    if let Some(warning) = warning {
+        text.push_str(&format!("\nWarning: {warning}"));
+    }
+    text
+}

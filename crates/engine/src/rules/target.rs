@@ -238,7 +238,8 @@ mod tests {
         check("mcp__github", &[], &["github__*"]);
         check("mcp__github__*", &[], &["github__*"]);
         check("mcp__*", &[], &["*__*"]);
-        check("file_manager.delete", &["file_manager.delete"], &[]);
+        check("file_manager.delete", &["delete_file"], &[]);
+        check("git_manager.push", &["git_manager.push"], &[]);
         check("*_file", &[], &["*_file"]);
         check("mcp__my.server__get", &[remote_name("my.server", "get").as_str()], &[]);
     }
