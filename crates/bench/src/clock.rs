@@ -42,7 +42,7 @@ pub(crate) fn wall_ms(rounds: usize, mut work: impl FnMut()) -> f64 {
     }))
 }
 
-fn median(samples: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn median(samples: impl Iterator<Item = f64>) -> f64 {
     let mut samples: Vec<f64> = samples.collect();
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,7 +1,7 @@
 //! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results, looking back; and [`folder`], the tools that
 //! people write themselves.
 //!
-//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`]) and makes one
+//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`], a [`workbench::Workbench`]) and makes one
 //! source of them; a tool whose means are missing is not in it. One tool per file in `tool`.
 //!
 //! Invariants
@@ -12,15 +12,20 @@
 //! - A change is recorded durably in the undo journal before it is made; a change that fails leaves no entry and no part of it.
 //! - Changes of one workspace are made one at a time, between processes too, so concurrent edits are all applied or refused.
 //!
-//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools; any path or address that the caller did not give.
+//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
 
 pub mod folder;
 pub mod fs;
+mod git;
 mod html;
+pub mod patch;
 mod records;
+mod search;
+mod testrun;
 mod text;
 mod tool;
 mod web;
+pub mod workbench;
 
 #[cfg(test)]
 mod testing;
@@ -33,6 +38,7 @@ use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec,
 use toolcrib_net::HttpClient;
 
 use fs::Workspace;
+use workbench::Workbench;
 pub use records::{Records, UsageOfRun};
 
 /// Id of the source of the built-in tools.
@@ -46,6 +52,7 @@ pub struct Builtins {
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
     records: Option<Records>,
+    workbench: Option<Arc<Workbench>>,
 }
 
 impl Default for Builtins {
@@ -56,6 +63,7 @@ impl Default for Builtins {
             client: None,
             artifacts: None,
             records: None,
+            workbench: None,
         }
     }
 }
@@ -67,6 +75,7 @@ impl fmt::Debug for Builtins {
             .field("client", &self.client)
             .field("artifacts", &self.artifacts.is_some())
             .field("records", &self.records.is_some())
+            .field("workbench", &self.workbench)
             .finish_non_exhaustive()
     }
 }
@@ -113,6 +122,13 @@ impl Builtins {
         self
     }
 
+    /// The same with the tools that run programs, on this bench.
+    #[must_use]
+    pub fn with_workbench(mut self, workbench: Arc<Workbench>) -> Self {
+        self.workbench = Some(workbench);
+        self
+    }
+
     /// The tools, in the order in which they are declared.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -122,10 +138,12 @@ impl Builtins {
         let mut handlers = vec![Typed::handler(get_current_time::GetCurrentTime { clock })];
         if let Some(workspace) = &self.workspace {
             let ws = || Arc::clone(workspace);
+            let git = self.git(workspace);
             handlers.extend([
                 Typed::handler(read_file::ReadFile { workspace: ws() }),
                 Typed::handler(write_file::WriteFile { workspace: ws() }),
                 Typed::handler(edit_file::EditFile { workspace: ws() }),
+                Typed::handler(diff_editor::DiffEditor { workspace: ws(), git: git.clone() }),
                 Typed::handler(list_dir::ListDir { workspace: ws() }),
                 Typed::handler(file_info::FileInfo { workspace: ws() }),
                 Typed::handler(make_dir::MakeDir { workspace: ws() }),
@@ -133,7 +151,15 @@ impl Builtins {
                 Typed::handler(move_path::MovePath { workspace: ws() }),
                 Typed::handler(delete_file::DeleteFile { workspace: ws() }),
                 Typed::handler(find_files::FindFiles { workspace: ws() }),
+                Typed::handler(code_search::CodeSearch { workspace: ws() }),
             ]);
+            if let (Some(git), Some(workbench)) = (git, &self.workbench) {
+                let bench = || Arc::clone(workbench);
+                handlers.extend([
+                    Typed::handler(git_manager::GitManager { git }),
+                    Typed::handler(test_runner::TestRunner { workspace: ws(), workbench: bench() }),
+                ]);
+            }
         }
         if let Some(client) = &self.client {
             let client = || client.clone();
@@ -156,6 +182,12 @@ impl Builtins {
         handlers
     }
 
+    /// Git on a workspace, where programs can be run.
+    fn git(&self, workspace: &Arc<Workspace>) -> Option<git::Git> {
+        let workbench = Arc::clone(self.workbench.as_ref()?);
+        Some(git::Git { workspace: Arc::clone(workspace), workbench })
+    }
+
     /// The tools as a source for the registry.
     #[must_use]
     pub fn source(&self) -> FixedSource {
@@ -172,6 +204,7 @@ pub fn specs() -> Vec<ToolSpec> {
         read_file::spec(),
         write_file::spec(),
         edit_file::spec(),
+        diff_editor::spec(),
         list_dir::spec(),
         file_info::spec(),
         make_dir::spec(),
@@ -179,6 +212,9 @@ pub fn specs() -> Vec<ToolSpec> {
         move_path::spec(),
         delete_file::spec(),
         find_files::spec(),
+        code_search::spec(),
+        git_manager::spec(),
+        test_runner::spec(),
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),

@@ -1,9 +1,11 @@
 //! The tools through their handlers, on real files and a real local server.
 
 mod artifacts;
+mod diffs;
 mod files;
 mod http;
 mod reading;
+mod searching;
 mod undo;
 
 use serde_json::Value;
@@ -25,6 +27,7 @@ fn names_aliases_and_parameters_are_well_formed() {
             "read_file",
             "write_file",
             "edit_file",
+            "diff_editor",
             "list_dir",
             "file_info",
             "make_dir",
@@ -32,6 +35,9 @@ fn names_aliases_and_parameters_are_well_formed() {
             "move_path",
             "delete_file",
             "find_files",
+            "code_search",
+            "git_manager",
+            "test_runner",
             "http_request",
             "fetch_url",
             "read_artifact",
@@ -40,6 +46,7 @@ fn names_aliases_and_parameters_are_well_formed() {
         ]
     );
     assert_eq!(find("get_current_time").aliases, ["get_local_time"]);
+    assert_eq!(find("write_file").aliases, ["file_manager.write", "file_manager.append"]);
     assert_eq!(find("fetch_url").aliases, ["web_fetch"]);
     for spec in specs() {
         let name = &spec.name;
@@ -68,6 +75,7 @@ fn check_example(spec: &ToolSpec, args: &Value) {
             Value::Bool(_) => "boolean",
             Value::Number(_) => "integer",
             Value::Object(_) => "object",
+            Value::Array(_) => "array",
             _ => "other",
         };
         assert_eq!(wanted, Some(got), "{} {key}", spec.name);
@@ -81,7 +89,7 @@ fn check_example(spec: &ToolSpec, args: &Value) {
 fn risks_are_those_of_the_design() {
     for spec in specs() {
         let name = spec.name.as_str();
-        let high = matches!(name, "delete_file" | "http_request" | "fetch_url");
+        let high = matches!(name, "delete_file" | "http_request" | "fetch_url" | "test_runner");
         assert_eq!(spec.risk == Risk::High, high, "{name}");
         assert_eq!(
             spec.effect == Effect::Destructive,
@@ -99,8 +107,8 @@ fn the_source_holds_what_has_its_means() {
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    // Neither stored results nor records.
-    assert_eq!(more.handlers().len(), specs().len() - 3);
+    // Neither stored results, nor records, nor programs.
+    assert_eq!(more.handlers().len(), specs().len() - 5);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());
     assert_eq!(view.find("web_fetch").expect("alias").spec().name.as_str(), "fetch_url");

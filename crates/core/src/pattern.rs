@@ -26,7 +26,14 @@ pub fn matches(item: &str, tool: &Named<'_>) -> bool {
     if item.contains('*') {
         return glob(item, tool.name);
     }
-    item == tool.name || item == tool.source || tool.aliases.iter().any(|alias| alias == item)
+    let is_named = |alias: &String| alias == item || is_action_of(alias, item);
+    item == tool.name || item == tool.source || tool.aliases.iter().any(is_named)
+}
+
+/// Whether an alias is an action of this name: `file_manager.read` of `file_manager`.
+#[must_use]
+pub fn is_action_of(alias: &str, name: &str) -> bool {
+    alias.strip_prefix(name).is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
 }
 
 /// Whether the text is one that the pattern stands for: `*` stands for any text, everything else for itself.
@@ -47,7 +54,23 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::glob;
+    use super::{Named, glob, matches};
+
+    #[test]
+    fn a_name_with_actions_stands_for_all_of_them() {
+        let aliases = ["file_manager.read".to_owned()];
+        let tool = Named { name: "read_file", aliases: &aliases, group: None, source: "builtin" };
+        for (item, expected) in [
+            ("file_manager", true),
+            ("file_manager.read", true),
+            ("file_manager.write", false),
+            ("file_manage", false),
+            ("file_manager.", false),
+            ("file_manager.rea", false),
+        ] {
+            assert_eq!(matches(item, &tool), expected, "{item}");
+        }
+    }
 
     #[test]
     fn globs() {

@@ -181,9 +181,12 @@ pub struct ToolSpec {
     /// JSON Schema of the structured result, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Arc<Value>>,
-    /// Other names that mean this tool.
+    /// Other names that mean this tool. `other.action` is also what a call of `other` with that `action` means: `file_manager.read`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
+    /// Arguments that an alias stands for, where a call by it does not give them: (`file_manager.append`, `{"mode": "append"}`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alias_args: Vec<(String, Value)>,
     /// Other names of parameters: (alias, canonical), such as (`file_path`, `path`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameter_aliases: Vec<(String, String)>,
@@ -242,6 +245,7 @@ impl ToolSpec {
             input_schema: Arc::new(input_schema),
             output_schema: None,
             aliases: Vec::new(),
+            alias_args: Vec::new(),
             parameter_aliases: Vec::new(),
             tier: Tier::default(),
             risk: Risk::default(),

@@ -344,6 +344,11 @@ impl Spot {
         (self.via, self.cross_mounts)
     }
 
+    /// The real path, for programs that are confined by themselves; file tools never resolve it again.
+    pub(crate) fn real_path(&self) -> PathBuf {
+        self.root.path.join(&self.real)
+    }
+
     /// Whether this is the root itself.
     #[must_use]
     pub fn is_root(&self) -> bool {

@@ -59,7 +59,7 @@ impl Workspace {
     }
 
     /// Waits for its turn. A call that was stopped while it waited changes nothing.
-    fn begin<'a>(&'a self, cancel: &'a CancellationToken) -> Result<Session<'a>, Fault> {
+    pub(super) fn begin<'a>(&'a self, cancel: &'a CancellationToken) -> Result<Session<'a>, Fault> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         let ledger = self.journal.as_ref().map(|journal| journal.lock(cancel)).transpose()?;
         if cancel.is_cancelled() {

@@ -97,15 +97,26 @@ impl<'a> Session<'a> {
         Ok(Some(snapshot))
     }
 
+    /// Plans that a file is replaced; nothing when its former content is not kept.
+    pub(super) fn replaced(&mut self, place: Place, before: Option<&Snapshot>, after: Snapshot) {
+        let before = before.cloned();
+        self.steps.extend(before.map(|before| Step::Replaced { place, before, after }));
+    }
+
     pub(super) fn created(&mut self, place: Place, after: Snapshot) {
         self.steps.push(Step::Created { place, after, parent: false });
     }
 
     /// Plans the folders that are missing above a spot.
     pub(super) fn parents(&mut self, spot: &Spot) -> Vec<Place> {
+        self.parents_but(spot, &[])
+    }
+
+    /// The same without those that are planned already.
+    pub(super) fn parents_but(&mut self, spot: &Spot, planned: &[Place]) -> Vec<Place> {
         let place = Place::of(spot);
-        let parents: Vec<_> =
-            spot.missing_dirs().into_iter().map(|path| place.sibling(path)).collect();
+        let missing = spot.missing_dirs().into_iter().map(|path| place.sibling(path));
+        let parents: Vec<_> = missing.filter(|place| !planned.contains(place)).collect();
         self.steps.extend(parents.iter().map(|place| Step::Created {
             place: place.clone(),
             after: Snapshot::Dir { mode: 0o777 },
@@ -403,7 +414,7 @@ impl<'a> Session<'a> {
 }
 
 /// Whether what stands at the spot is still what was looked at; `None` = nothing.
-fn check_unchanged(spot: &Spot, before: Option<&Stat>) -> Result<(), Fault> {
+pub(super) fn check_unchanged(spot: &Spot, before: Option<&Stat>) -> Result<(), Fault> {
     let now = rustix::fs::statat(spot.dir(), spot.name(), AtFlags::SYMLINK_NOFOLLOW);
     match (before, now) {
         (None, Err(rustix::io::Errno::NOENT)) => Ok(()),

@@ -33,6 +33,7 @@ pub(crate) fn spec() -> ToolSpec {
     );
     spec.risk = Risk::High;
     spec.effect = Effect::Destructive;
+    spec.aliases = super::file_manager(["delete"]);
     spec.parameter_aliases = path_aliases();
     spec.examples = examples([
         ("Delete the old draft", json!({"path": "draft-old.md"})),

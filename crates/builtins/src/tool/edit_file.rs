@@ -7,8 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{aliases, blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note};
+use super::{
+    aliases, blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note,
+    with_warning,
+};
 use crate::fs::Workspace;
+use crate::patch::syntax;
 
 /// Largest file that is edited: ten times what is read at once.
 const MAX_BYTES: u64 = 10 * super::read_file::MAX_BYTES;
@@ -77,8 +81,12 @@ impl Tool for EditFile {
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
         blocking(move || {
             let path = args.path.as_str();
-            let (changed, lines) =
-                workspace.edit(path, MAX_BYTES, &cancel, |old| replace(old, &args))?;
+            let (changed, (lines, warning)) = workspace.edit(path, MAX_BYTES, &cancel, |old| {
+                let before = String::from_utf8_lossy(&old).into_owned();
+                let (new, lines) = replace(old, &args)?;
+                let warning = syntax::warning(path, Some(&before), &String::from_utf8_lossy(&new));
+                Ok((new, (lines, warning)))
+            })?;
             let text = match lines.as_slice() {
                 [line] => {
                     format!("Successfully edited {path}: replaced 1 occurrence, at line {line}.")
@@ -89,7 +97,8 @@ impl Tool for EditFile {
                     listed(lines)
                 ),
             };
-            Ok(said(with_undo_note(text, changed.not_undoable.as_deref())))
+            let text = with_undo_note(text, changed.not_undoable.as_deref());
+            Ok(said(with_warning(text, warning)))
         })
         .await
     }

@@ -23,7 +23,8 @@ const MAX_FOUND: usize = 1000;
 /// Bytes of a pattern.
 const MAX_PATTERN: usize = 1000;
 /// Folders of other programs that are named but not searched, unless the search begins in them.
-const NOT_SEARCHED: &[&str] = &[".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"];
+pub(super) const NOT_SEARCHED: &[&str] =
+    &[".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"];
 
 /// The tool.
 pub(crate) struct FindFiles {
@@ -78,13 +79,13 @@ impl Tool for FindFiles {
 }
 
 /// A pattern, and whether it is about names or about paths.
-struct Pattern {
+pub(super) struct Pattern {
     glob: GlobMatcher,
     names_only: bool,
 }
 
 impl Pattern {
-    fn new(text: &str) -> Result<Self, ToolError> {
+    pub(super) fn new(text: &str) -> Result<Self, ToolError> {
         let wrong = |why: String| {
             ToolError::validation(format!(
                 "The pattern cannot be used: {why}. Write a glob such as *.md or src/**/*.rs."
@@ -102,7 +103,7 @@ impl Pattern {
         Ok(Self { glob, names_only: !pattern.contains('/') })
     }
 
-    fn matches(&self, path: &Path) -> bool {
+    pub(super) fn matches(&self, path: &Path) -> bool {
         let subject = if self.names_only { path.file_name().map(Path::new) } else { Some(path) };
         subject.is_some_and(|subject| self.glob.is_match(subject))
     }

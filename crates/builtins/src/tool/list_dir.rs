@@ -35,6 +35,7 @@ pub(crate) fn spec() -> ToolSpec {
         "List the files and folders in a folder of the workspace, hidden ones too, with sizes and link targets. At most 1,000 entries.",
         false,
     );
+    spec.aliases = super::file_manager(["list"]);
     spec.parameter_aliases =
         aliases([("dir_path", "path"), ("directory", "path"), ("folder", "path"), ("dir", "path")]);
     spec.examples = examples([

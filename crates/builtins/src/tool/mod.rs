@@ -1,12 +1,15 @@
 //! The tools, one file each, and what they share.
 
+pub(crate) mod code_search;
 pub(crate) mod copy_path;
 pub(crate) mod delete_file;
+pub(crate) mod diff_editor;
 pub(crate) mod edit_file;
 pub(crate) mod fetch_url;
 pub(crate) mod file_info;
 pub(crate) mod find_files;
 pub(crate) mod get_current_time;
+pub(crate) mod git_manager;
 pub(crate) mod http_request;
 pub(crate) mod introspect;
 pub(crate) mod list_dir;
@@ -15,6 +18,7 @@ pub(crate) mod move_path;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
+pub(crate) mod test_runner;
 pub(crate) mod write_file;
 
 use schemars::JsonSchema;
@@ -58,6 +62,11 @@ fn examples<const N: usize>(samples: [(&str, Value); N]) -> Vec<Example> {
 /// Other names of parameters.
 fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
+}
+
+/// The actions of `file_manager` (seed 002) that mean a tool.
+fn file_manager<const N: usize>(actions: [&str; N]) -> Vec<String> {
+    actions.into_iter().map(|action| format!("file_manager.{action}")).collect()
 }
 
 /// The parameter that names one file, under the names that models and the seeds give it.
@@ -109,6 +118,14 @@ fn said(text: String) -> ToolOutput {
 fn with_undo_note(mut text: String, not_undoable: Option<&str>) -> String {
     if let Some(reason) = not_undoable {
         text.push_str(&format!(" (Undo is not available for this change: {reason}.)"));
+    }
+    text
+}
+
+/// The same with a warning about the new content.
+fn with_warning(mut text: String, warning: Option<String>) -> String {
+    if let Some(warning) = warning {
+        text.push_str(&format!("\nWarning: {warning}"));
     }
     text
 }

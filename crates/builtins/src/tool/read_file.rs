@@ -12,7 +12,7 @@ use toolcrib_core::{
     ToolSpec, Trust,
 };
 
-use super::{blocking, examples, file_spec, on_file, path_aliases};
+use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
 use crate::fs::{Fault, FsError, Workspace, read};
 use crate::text::{self, TextReader};
 
@@ -46,6 +46,7 @@ pub(crate) fn spec() -> ToolSpec {
         "Read a text file of the workspace: the whole file up to 1 MB, or a range of lines of a file of any size.",
         false,
     );
+    spec.aliases = file_manager(["read"]);
     spec.parameter_aliases = path_aliases();
     spec.parameter_aliases.extend(super::aliases([("start_line", "offset"), ("lines", "limit")]));
     spec.examples = examples([

@@ -7,8 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note};
+use super::{
+    blocking, examples, file_manager, file_spec, on_file, path_aliases, said, with_undo_note,
+    with_warning,
+};
 use crate::fs::Workspace;
+use crate::patch::syntax;
 
 /// The tool.
 pub(crate) struct WriteFile {
@@ -38,6 +42,8 @@ pub(crate) fn spec() -> ToolSpec {
         "Write text to a file in the workspace: a new file, a new content, or more at the end. To change a part of a file use edit_file.",
         true,
     );
+    spec.aliases = file_manager(["write", "append"]);
+    spec.alias_args = vec![("file_manager.append".to_owned(), json!({"mode": "append"}))];
     spec.parameter_aliases = path_aliases();
     spec.parameter_aliases.extend(super::aliases([("text", "content"), ("contents", "content")]));
     spec.examples = examples([
@@ -74,6 +80,8 @@ impl Tool for WriteFile {
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
         blocking(move || {
             let Args { path, content, mode } = args;
+            let is_whole = mode != Some(Mode::Append);
+            let warning = is_whole.then(|| syntax::warning(&path, None, &content)).flatten();
             let content = content.as_bytes();
             let (changed, mode) = match mode.unwrap_or(Mode::Overwrite) {
                 Mode::Overwrite => (workspace.overwrite(&path, content, &cancel)?, "overwrite"),
@@ -81,7 +89,8 @@ impl Tool for WriteFile {
             };
             let text =
                 format!("Successfully wrote {} bytes to {path} (mode: {mode})", content.len());
-            Ok(said(with_undo_note(text, changed.not_undoable.as_deref())))
+            let text = with_undo_note(text, changed.not_undoable.as_deref());
+            Ok(said(with_warning(text, warning)))
         })
         .await
     }

@@ -23,6 +23,7 @@ mod daemon;
 mod daemon_log;
 mod docs;
 mod doctor;
+mod editing;
 mod exec;
 mod files;
 mod formats;

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 16] = [
+const TOOLS: [&str; 20] = [
     "get_current_time",
     "read_file",
     "write_file",
     "edit_file",
+    "diff_editor",
     "list_dir",
     "file_info",
     "make_dir",
@@ -17,6 +18,9 @@ const TOOLS: [&str; 16] = [
     "move_path",
     "delete_file",
     "find_files",
+    "code_search",
+    "git_manager",
+    "test_runner",
     "http_request",
     "fetch_url",
     "read_artifact",

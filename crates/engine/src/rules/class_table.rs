@@ -38,7 +38,9 @@ pub(super) struct Class {
 const READS: &[&str] =
     &["read_file", "file_info", "list_dir", "find_files", "code_search", "pdf_read"];
 const EDITS: &[&str] =
-    &["edit_file", "write_file", "make_dir", "delete_file", "move_path", "copy_path"];
+    &["edit_file", "diff_editor", "write_file", "make_dir", "delete_file", "move_path", "copy_path"];
+/// What the actions of `file_manager` mean.
+const MANAGED: &[&str] = &["read_file", "list_dir", "write_file", "delete_file"];
 
 /// The names that people know (research/ux-ecosystem 2.2). `Write` and `MultiEdit` mean the same as `Edit`: every change of a file.
 pub(super) const CLASSES: &[Class] = &[
@@ -55,6 +57,7 @@ pub(super) const CLASSES: &[Class] = &[
         operations: &["notebook_edit"],
         subject: Subject::Path(Group::Own),
     },
+    Class { name: "file_manager", operations: MANAGED, subject: Subject::Path(Group::Own) },
     Class { name: "WebFetch", operations: &["fetch_url", "http_request"], subject: Subject::Host },
     Class { name: "WebSearch", operations: &["web_search"], subject: Subject::Argument },
     Class { name: "Task", operations: &["agent"], subject: Subject::Agent },
@@ -69,6 +72,11 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("execute_shell_command", SHELL),
     ("bash_manager", SHELL),
     ("bash", SHELL),
+    ("file_manager.read", "read_file"),
+    ("file_manager.list", "list_dir"),
+    ("file_manager.write", "write_file"),
+    ("file_manager.append", "write_file"),
+    ("file_manager.delete", "delete_file"),
     ("web_fetch", "fetch_url"),
     ("get_local_time", "get_current_time"),
     ("ask_clarification", "ask_user"),
@@ -141,6 +149,7 @@ pub(super) const PATHS: &[(&str, &[Use])] = &[
     ("write_file", &[WRITE]),
     ("make_dir", &[WRITE]),
     ("edit_file", &[CHANGE]),
+    ("diff_editor", &[CHANGE]),
     ("notebook_edit", &[CHANGE]),
     // Editors that providers define: one tool reads and changes.
     ("str_replace_based_edit_tool", &[CHANGE]),

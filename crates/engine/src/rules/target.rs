@@ -142,6 +142,7 @@ fn glob(tool: &str, name: &str, effect: Verdict, is_unsafe: bool) -> Result<Targ
 /// `alias.action` and `alias` under the canonical name.
 fn with_alias(name: &str) -> String {
     match name.split_once('.') {
+        Some(_) if class_table::canonical(name) != name => class_table::canonical(name).to_owned(),
         Some((tool, action)) => format!("{}.{action}", class_table::canonical(tool)),
         None => class_table::canonical(name).to_owned(),
     }
@@ -237,7 +238,8 @@ mod tests {
         check("mcp__github", &[], &["github__*"]);
         check("mcp__github__*", &[], &["github__*"]);
         check("mcp__*", &[], &["*__*"]);
-        check("file_manager.delete", &["file_manager.delete"], &[]);
+        check("file_manager.delete", &["delete_file"], &[]);
+        check("git_manager.push", &["git_manager.push"], &[]);
         check("*_file", &[], &["*_file"]);
         check("mcp__my.server__get", &[remote_name("my.server", "get").as_str()], &[]);
     }

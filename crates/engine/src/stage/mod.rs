@@ -14,4 +14,5 @@ pub(crate) mod resolve;
 pub(crate) mod run;
 pub(crate) mod settle;
 pub(crate) mod shape;
+mod spelling;
 pub(crate) mod switch;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use toolcrib_core::{Entry, ErrorType, Exclusion, Status, near};
 
+use super::spelling;
 use crate::flight::{InFlight, Passed, Step, fail};
 
 /// Characters of a wrong name that are repeated to the model.
 const SHOWN: usize = 100;
 
 pub(crate) fn run(flight: &mut InFlight) -> Step {
+    spelling::read(flight)?;
     let seen = Arc::clone(&flight.scope.seen);
     let Some(tool) = seen.find(&flight.asked) else { return not_in_view(flight) };
     flight.tool = Some(Arc::clone(tool));

@@ -122,6 +122,118 @@ async fn every_alias_is_denied_with_its_tool() {
     }
 }
 
+/// `read_file`, `write_file` and `delete_file` with the actions of `file_manager` that mean them.
+fn managed() -> [Arc<ScriptedTool>; 3] {
+    let tool = |name: &str, actions: &[&str]| {
+        let aliases = actions.iter().map(|action| format!("file_manager.{action}")).collect();
+        let text = json!({"type": "string"});
+        let properties = json!({"path": text, "content": text, "mode": text});
+        let schema =
+            json!({"type": "object", "properties": properties, "additionalProperties": false});
+        Arc::new(ScriptedTool::new(name).takes(schema).spec(|spec| {
+            spec.risk = Risk::Safe;
+            spec.aliases = aliases;
+            if name == "write_file" {
+                spec.alias_args =
+                    vec![("file_manager.append".to_owned(), json!({"mode": "append"}))];
+            }
+        }))
+    };
+    [
+        tool("read_file", &["read"]),
+        tool("write_file", &["write", "append"]),
+        tool("delete_file", &["delete"]),
+    ]
+}
+
+#[tokio::test]
+async fn an_action_of_another_name_is_the_tool_that_it_means() {
+    let tools = managed();
+    let engine = engine(Engine::builder(), &tools.each_ref()).await;
+    for (action, tool, rest) in [
+        ("read", "read_file", json!({"path": "a"})),
+        ("write", "write_file", json!({"path": "a", "content": "x"})),
+        ("append", "write_file", json!({"path": "a", "mode": "append"})),
+        ("delete", "delete_file", json!({"path": "a"})),
+    ] {
+        let mut args = rest.clone();
+        args.as_object_mut().unwrap().remove("mode");
+        let direct = call(&engine, &format!("file_manager.{action}"), args.clone()).await;
+        args["action"] = json!(action);
+        let spelled = call(&engine, "file_manager", args).await;
+        for outcome in [direct, spelled] {
+            assert_eq!(outcome.kind, OutcomeKind::Succeeded, "{action}: {outcome:?}");
+            assert_eq!(outcome.tool.as_ref().map(|name| name.as_str()), Some(tool));
+        }
+        let at = ["read_file", "write_file", "delete_file"].iter().position(|name| *name == tool);
+        assert_eq!(tools[at.unwrap()].seen().last(), Some(&rest), "{action}");
+    }
+    for (args, text) in [
+        (
+            json!({"path": "a"}),
+            "file_manager: action is missing. Give action as one of: append, delete, read, write.",
+        ),
+        (
+            json!({"action": "burn"}),
+            "file_manager: there is no action \"burn\". Give action as one of: append, delete, read, write.",
+        ),
+    ] {
+        let outcome = call(&engine, "file_manager", args).await;
+        let (_, error_type, message) = failure(&outcome);
+        assert_eq!((error_type, message), (ErrorType::ValidationError, text));
+    }
+}
+
+#[tokio::test]
+async fn every_action_is_denied_with_its_tool() {
+    for (action, tool) in [
+        ("read", "read_file"),
+        ("write", "write_file"),
+        ("append", "write_file"),
+        ("delete", "delete_file"),
+    ] {
+        let own = format!("file_manager.{action}");
+        for rule in [
+            tool.to_owned(),
+            format!("{tool}(**)"),
+            own.clone(),
+            format!("{own}(a)"),
+            "file_manager".to_owned(),
+            "file_manager(a)".to_owned(),
+        ] {
+            for name in [tool, own.as_str(), "file_manager"] {
+                let tools = managed();
+                let builder = Engine::builder().rules(compiled(&[(Deny, &rule)]));
+                let engine = engine(builder, &tools.each_ref()).await;
+                let mut args = json!({"path": "a"});
+                if name == "file_manager" {
+                    args["action"] = json!(action);
+                }
+                let outcome = call(&engine, name, args).await;
+                assert_eq!(outcome.kind, OutcomeKind::Denied, "{rule} {name} {action}");
+                assert!(tools.iter().all(|tool| tool.runs() == 0), "{rule} {name} {action}");
+            }
+        }
+        // Switched off, and out of the agent's list.
+        let tools = managed();
+        let engine = engine(Engine::builder(), &tools.each_ref()).await;
+        engine.catalog().set_enabled(tool, false).unwrap();
+        let args = json!({"path": "a", "action": action});
+        let outcome = call(&engine, "file_manager", args.clone()).await;
+        assert_eq!(failure(&outcome).1, ErrorType::ToolDisabled, "{action}");
+        engine.catalog().set_enabled(tool, true).unwrap();
+        for (list, runs) in [("find_files", false), ("file_manager", true), (own.as_str(), true)] {
+            let view = ViewRequest { agent: Some(vec![list.to_owned()]), ..ViewRequest::default() };
+            let batch = Batch {
+                view: Arc::new(view),
+                ..Batch::new(Origin::Model, vec![Call::new("file_manager", args.clone())])
+            };
+            let outcome = one(&engine, batch).await;
+            assert_eq!(outcome.kind == OutcomeKind::Succeeded, runs, "{list} {action}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_tool_that_is_denied_to_everybody_is_in_no_view() {
     for (rule, name) in [

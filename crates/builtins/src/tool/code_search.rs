@@ -1,0 +1,290 @@
+//! `code_search`: lines of files that match a regular expression.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_core::{
+    Access, Assessment, CallCtx, CancellationToken, Tool, ToolError, ToolOutput, ToolSpec, Trust,
+};
+
+use super::find_files::{NOT_SEARCHED, Pattern};
+use super::{aliases, blocking, examples, file_spec, on_file};
+use crate::fs::sweep::{Skip, Swept, Visit as _, sweep};
+use crate::fs::walk::Limits;
+use crate::fs::{Fault, Last, Node, Workspace, read};
+use crate::search::{Finder, Found, InFile, Query, matcher};
+
+/// How long a call may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Bounds of the search; the time leaves room below that of the tool.
+const LIMITS: Limits = Limits { entries: 1_000_000, depth: 64, time: Duration::from_secs(25) };
+/// Matching lines in one result (SPEC 3.6: 20), and at most.
+const RESULTS: u32 = 20;
+const MAX_RESULTS: u32 = 500;
+/// Matching lines of one file (SPEC 3.6: 5), unless the call is about that file.
+const PER_FILE: u32 = 5;
+/// Lines around a match, at most.
+const MAX_CONTEXT: u32 = 5;
+/// Threads of one search, at most.
+const MAX_THREADS: usize = 8;
+
+/// The tool.
+pub(crate) struct CodeSearch {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// Regular expression, for one line: fn \w+_test, TODO|FIXME. No look-around and no back-references.
+    #[schemars(length(min = 1))]
+    pattern: String,
+    /// Folder or file to search, relative to the workspace folder. Default: the workspace folder itself.
+    path: Option<String>,
+    /// Glob of the files to search: *.py for names in every folder, src/**/*.rs for paths below the searched folder. Default: all.
+    include: Option<String>,
+    /// Glob of files to leave out.
+    exclude: Option<String>,
+    /// Whether the pattern is plain text. Default: false.
+    literal: Option<bool>,
+    /// Whether upper and lower case differ. Default: false.
+    case_sensitive: Option<bool>,
+    /// Whether only whole words match. Default: false.
+    whole_words: Option<bool>,
+    /// Lines to show before and after each match. Default: 0.
+    #[schemars(range(max = 5))]
+    context: Option<u32>,
+    /// Matching lines to show, 1 to 500. Default: 20. All are counted.
+    #[schemars(range(min = 1, max = 500))]
+    max_results: Option<u32>,
+    /// Matching lines to show of one file. Default: 5, or no limit when path is a file.
+    #[schemars(range(min = 1))]
+    max_per_file: Option<u32>,
+    /// Whether only the files are listed, with the number of matching lines. Default: false.
+    files_only: Option<bool>,
+    /// Whether files that .gitignore and .ignore name are searched too. Default: false.
+    include_ignored: Option<bool>,
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = file_spec::<Args>(
+        "code_search",
+        "Search the contents of the files of the workspace by a regular expression, line by line. Searches hidden files, passes binary files, those that .gitignore names, and .git, node_modules and the like.",
+        false,
+    );
+    spec.timeout = TIMEOUT;
+    spec.parameter_aliases = aliases([
+        ("query", "pattern"),
+        ("regex", "pattern"),
+        ("glob", "include"),
+        ("directory", "path"),
+        ("dir", "path"),
+        ("file", "path"),
+        ("limit", "max_results"),
+    ]);
+    spec.examples = examples([
+        (
+            "Where is the function parse defined?",
+            json!({"pattern": r"def parse\b", "include": "*.py"}),
+        ),
+        (
+            "Show every use of the old constant with the lines around it",
+            json!({"pattern": "MAX_ITEMS", "literal": true, "case_sensitive": true, "context": 2}),
+        ),
+        (
+            "Which files have open points?",
+            json!({"pattern": "TODO|FIXME", "path": "src", "files_only": true}),
+        ),
+    ]);
+    spec
+}
+
+impl Tool for CodeSearch {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        let path = args.path.as_deref().unwrap_or(".");
+        let summary = format!("search {path} for {}", args.pattern);
+        Ok(on_file(spec, self.workspace.roots(), path, Access::Shared, summary))
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        blocking(move || search(&workspace, &args, &cancel)).await
+    }
+}
+
+fn search(
+    workspace: &Workspace,
+    args: &Args,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ToolError> {
+    let start = args.path.as_deref().unwrap_or(".");
+    let spot = workspace.roots().resolve(start, Last::Follow)?;
+    let query = query(args, spot.node == Some(Node::File))?;
+    let include = args.include.as_deref().map(Pattern::new).transpose()?;
+    let exclude = args.exclude.as_deref().map(Pattern::new).transpose()?;
+    let wants = |path: &Path| {
+        include.as_ref().is_none_or(|glob| glob.matches(path))
+            && !exclude.as_ref().is_some_and(|glob| glob.matches(path))
+    };
+    let until = Instant::now() + LIMITS.time;
+    let finder = || Finder::new(&query, &wants, until, cancel);
+    let (mut found, swept) = match spot.node {
+        None => return Err(Fault::NotFound.at(start).into()),
+        Some(Node::Dir) => {
+            let skip = Skip { names: NOT_SEARCHED, ignored: args.include_ignored != Some(true) };
+            let finders = (0..threads()).map(|_| finder()).collect();
+            let (swept, finders) = sweep(workspace.roots(), &spot, LIMITS, skip, cancel, finders)
+                .map_err(|fault| ToolError::from(fault.at(start)))?;
+            let mut found = Found::default();
+            finders.into_iter().for_each(|finder| found.join(finder.found));
+            (found, swept)
+        }
+        Some(_) => {
+            let (file, size) = read::open(workspace.roots(), start)?;
+            let mut finder = finder();
+            finder.file(Path::new(""), file, size);
+            if cancel.is_cancelled() {
+                return Err(Fault::Cancelled.at(start).into());
+            }
+            (finder.found, Swept::default())
+        }
+    };
+    found.cut(query.in_all);
+    Ok(told(args, start, &found, &swept).from(Trust::Workspace, start))
+}
+
+fn query(args: &Args, is_file: bool) -> Result<Query, ToolError> {
+    let is = |flag: Option<bool>| flag == Some(true);
+    let matcher =
+        matcher(&args.pattern, is(args.literal), is(args.case_sensitive), is(args.whole_words))
+            .map_err(|why| {
+                ToolError::validation(format!(
+                    "The pattern cannot be used: {why}. Write a regular expression for one line, without look-around and back-references, or set literal to true for plain text."
+                ))
+            })?;
+    let in_all = args.max_results.unwrap_or(RESULTS).clamp(1, MAX_RESULTS);
+    let per_file = args.max_per_file.unwrap_or(if is_file { MAX_RESULTS } else { PER_FILE });
+    let context = args.context.unwrap_or(0).min(MAX_CONTEXT);
+    let kept = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    // Of a file that is only listed no line is kept.
+    let per_file = if is(args.files_only) { 0 } else { kept(per_file) };
+    Ok(Query { matcher, context: kept(context), per_file, in_all: kept(in_all) })
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
+}
+
+fn told(args: &Args, start: &str, found: &Found, swept: &Swept) -> ToolOutput {
+    let files_only = args.files_only == Some(true);
+    let shown: u64 = found.files.iter().map(|file| lines_shown(file, files_only)).sum();
+    let total = if files_only { found.matching } else { found.matches };
+    let mut text = if found.matches == 0 {
+        format!("Nothing matches {} in {start} ({} files searched).", args.pattern, found.searched)
+    } else {
+        format!(
+            "{} matching lines in {} files ({} searched).",
+            found.matches, found.matching, found.searched
+        )
+    };
+    if shown < total {
+        let (what, how) = if files_only {
+            ("files", "max_results")
+        } else {
+            ("matching lines", "max_results or max_per_file")
+        };
+        text.push_str(&format!(
+            " Shown: {shown} {what}; narrow the pattern or the path, or raise {how}, to see more."
+        ));
+    }
+    for file in &found.files {
+        list(&mut text, &full(start, &file.path), file, files_only);
+    }
+    let notes = notes(found, swept);
+    text.extend(notes.iter().map(|note| format!("\n({note})")));
+    let complete = shown == total && swept.stopped.is_none() && found.unread == 0;
+    ToolOutput::text(text).with_structured(structured(start, found, complete))
+}
+
+fn lines_shown(file: &InFile, files_only: bool) -> u64 {
+    if files_only { 1 } else { file.hits.iter().filter(|hit| hit.matches).count() as u64 }
+}
+
+/// The path of a file as the next call can give it.
+fn full(start: &str, path: &Path) -> String {
+    let full: PathBuf =
+        if path.as_os_str().is_empty() { start.into() } else { Path::new(start).join(path) };
+    let shown = full.display().to_string();
+    shown.strip_prefix("./").map_or(shown.clone(), str::to_owned)
+}
+
+fn list(text: &mut String, path: &str, file: &InFile, files_only: bool) {
+    if files_only {
+        text.push_str(&format!("\n{path}: {}", file.matches));
+        return;
+    }
+    let mut last = None;
+    for hit in &file.hits {
+        let has_context = file.hits.len() as u64 > lines_shown(file, false);
+        if has_context && last.is_some_and(|last| hit.line > last + 1) {
+            text.push_str("\n--");
+        }
+        last = Some(hit.line);
+        let mark = if hit.matches { ':' } else { '-' };
+        text.push_str(&format!("\n{path}{mark}{}{mark} {}", hit.line, hit.text));
+    }
+    let more = file.matches - lines_shown(file, false);
+    if more > 0 {
+        text.push_str(&format!("\n{path}: {more} more"));
+    }
+}
+
+/// What was not searched, in sentences.
+fn notes(found: &Found, swept: &Swept) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(why) = swept.stopped {
+        notes.push(format!("Not everything was searched: {why}. Search a smaller folder."));
+    }
+    for (count, what) in [
+        (found.unread as usize, "files could not be read to their end"),
+        (swept.unreadable, "files or folders could not be opened"),
+        (swept.barred, "entries are out of reach of file tools"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{count} {what}."));
+        }
+    }
+    if found.matches == 0 && (swept.ignored > 0 || swept.skipped > 0) {
+        notes.push(format!(
+            "Passed: {} files and folders that ignore files name (search them with include_ignored), {} folders such as .git or node_modules (give one as path).",
+            swept.ignored, swept.skipped
+        ));
+    }
+    notes
+}
+
+fn structured(start: &str, found: &Found, complete: bool) -> Value {
+    let file = |file: &InFile| {
+        let lines = file.hits.iter().filter(|hit| hit.matches);
+        json!({
+            "path": full(start, &file.path),
+            "matches": file.matches,
+            "lines": lines.map(|hit| json!({"line": hit.line, "text": hit.text})).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "files": found.files.iter().map(file).collect::<Vec<_>>(),
+        "matching_lines": found.matches,
+        "matching_files": found.matching,
+        "complete": complete,
+    })
+}

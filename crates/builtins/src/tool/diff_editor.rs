@@ -1,0 +1,405 @@
+//! `diff_editor`: unified diffs, or blocks to search and replace, over one file or several, all or nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_core::{
+    Access, Assessment, CallCtx, CancellationToken, Effect, ErrorType, Tool, ToolError, ToolOutput,
+    ToolSpec, Trust,
+};
+
+use super::{aliases, blocking, examples, file_spec, lock, path_aliases, said, with_undo_note};
+use crate::fs::Workspace;
+use crate::git::{Command, Git};
+use crate::patch::{self, Applied, FilePatch, Misfit, syntax};
+
+/// Bytes of all files of one diff: more than `edit_file` takes for one.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Lines of one file; the places of all of them are held while hunks are located.
+const MAX_LINES: usize = 2_000_000;
+/// Characters of a line that a message shows.
+const SHOWN: usize = 200;
+/// Hunks that a result lists for each file.
+const LISTED: usize = 20;
+
+/// The tool.
+pub(crate) struct DiffEditor {
+    pub(crate) workspace: Arc<Workspace>,
+    /// For the last commit; `None` = no program can be run.
+    pub(crate) git: Option<Git>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// apply (default) changes the files. create shows what was changed in a file since the last commit, as a diff.
+    action: Option<Action>,
+    /// The file, relative to the workspace folder. For a diff of several files give paths.
+    path: Option<String>,
+    /// All files that the diff is about, under the names that it has for them.
+    paths: Option<Vec<String>>,
+    /// For apply: a unified diff (--- a/FILE, +++ b/FILE, @@ -1,3 +1,4 @@, lines that begin with a blank, - or +), or for one file blocks:
+    /// <<<<<<< ORIGINAL, the old lines, =======, the new lines, >>>>>>> REPLACEMENT. For a new file the old side is /dev/null.
+    diff: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    #[default]
+    Apply,
+    Create,
+}
+
+impl Action {
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Apply => "diff_editor.apply",
+            Self::Create => "diff_editor.create",
+        }
+    }
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = file_spec::<Args>(
+        "diff_editor",
+        "Change files of the workspace by a diff: every context and removed line must stand in the file, line numbers may be off, and either all of the diff is applied or nothing. For small precise changes; to write a whole file use write_file.",
+        true,
+    );
+    spec.parameter_aliases = path_aliases();
+    spec.parameter_aliases.extend(aliases([
+        ("files", "paths"),
+        ("diff_content", "diff"),
+        ("content", "diff"),
+        ("patch", "diff"),
+    ]));
+    spec.examples = examples([
+        (
+            "Change the port in the settings",
+            json!({"path": "app.toml", "diff": "@@ -1,2 +1,2 @@\n [server]\n-port = 80\n+port = 8080\n"}),
+        ),
+        (
+            "Rename the function in its file and in the test",
+            json!({"paths": ["calc.py", "test_calc.py"], "diff": "--- a/calc.py\n+++ b/calc.py\n@@ -1 +1 @@\n-def ad(a, b):\n+def add(a, b):\n--- a/test_calc.py\n+++ b/test_calc.py\n@@ -1 +1 @@\n-from calc import ad\n+from calc import add\n"}),
+        ),
+        (
+            "Replace a line without a diff",
+            json!({"path": "main.py", "diff": "<<<<<<< ORIGINAL\nlimit = 5\n=======\nlimit = 50\n>>>>>>> REPLACEMENT\n"}),
+        ),
+    ]);
+    spec
+}
+
+impl Args {
+    /// The files that the call names.
+    fn files(&self) -> Result<Vec<&str>, ToolError> {
+        let files: Vec<&str> =
+            self.path.iter().chain(self.paths.iter().flatten()).map(String::as_str).collect();
+        if files.is_empty() {
+            return Err(ToolError::validation(
+                "No file is named. Give path for one file, or paths with every file that the diff is about.",
+            ));
+        }
+        if files.len() > patch::MAX_FILES {
+            return Err(ToolError::validation(format!(
+                "The call names {} files; at most {} are changed by one diff. Send several diffs.",
+                files.len(),
+                patch::MAX_FILES
+            )));
+        }
+        Ok(files)
+    }
+}
+
+impl Tool for DiffEditor {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        let action = args.action.unwrap_or_default();
+        let files = args.files()?;
+        let (verb, access) = match action {
+            Action::Apply => ("change by a diff", Access::Exclusive),
+            Action::Create => ("show what changed in", Access::Shared),
+        };
+        let mut assessment =
+            Assessment::declared(spec).saying(format!("{verb} {}", files.join(", ")));
+        assessment.operation = Some(action.operation().to_owned());
+        if action == Action::Create {
+            assessment.effect = Effect::Read;
+        }
+        let roots = self.workspace.roots();
+        Ok(files.iter().fold(assessment, |all, path| lock(all, roots, path, access)))
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        if args.action == Some(Action::Create) {
+            return self.create(ctx, &args).await;
+        }
+        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        blocking(move || apply(&workspace, &args, &cancel)).await
+    }
+}
+
+impl DiffEditor {
+    /// What was changed since the last commit.
+    async fn create(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
+        let Some(git) = &self.git else {
+            return Err(ToolError::new(
+                ErrorType::NotConfigured,
+                "No programs can be run here, so there is no git to compare with. Read the file with read_file.",
+            ));
+        };
+        let mut text = String::new();
+        for path in args.files()? {
+            text.push_str(&since_commit(git, ctx, path).await?);
+        }
+        if text.is_empty() {
+            text.push_str("(no changes)");
+        }
+        Ok(ToolOutput::text(text).from(Trust::Workspace, args.files()?.join(", ")))
+    }
+}
+
+async fn since_commit(git: &Git, ctx: &CallCtx, path: &str) -> Result<String, ToolError> {
+    let whole = Path::new(path);
+    let folder = whole.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.and_then(Path::to_str).unwrap_or(".");
+    let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or(".");
+    let about = |args: &[&str]| Command::reading(folder, args).and(["--", name]);
+    let known = git.done(ctx, about(&["ls-files", "--cached"])).await?;
+    if known.stdout.total == 0 {
+        return Ok(format!(
+            "{path} is not in git, so all of it is new: add it with git_manager.\n"
+        ));
+    }
+    let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD"];
+    let finished = git.done(ctx, about(&diff)).await?;
+    Ok(String::from_utf8_lossy(&finished.stdout.head).into_owned())
+}
+
+/// What happened to one file.
+struct Done {
+    path: String,
+    applied: Applied,
+    is_new: bool,
+    warning: Option<String>,
+}
+
+fn apply(
+    workspace: &Workspace,
+    args: &Args,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ToolError> {
+    let text = args.diff.as_deref().unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(ToolError::validation(
+            "diff is missing. Give a unified diff, or blocks with the old and the new lines.",
+        ));
+    }
+    let files = args.files()?;
+    let patches = patch::parse(text).map_err(|error| {
+        ToolError::validation(format!("The diff cannot be read: {error}. Nothing was changed."))
+    })?;
+    let wanted = assign(&patches, &files)?;
+    let paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
+    let summary = format!("diff {}", paths.join(", "));
+    let (changed, done) = workspace.edit_all(&paths, MAX_BYTES, summary, cancel, |old| {
+        let mut new = Vec::new();
+        let mut done = Vec::new();
+        for ((path, patch), old) in wanted.iter().zip(old) {
+            let one = one_file(path, patch, old.as_deref())?;
+            new.push(one.applied.content.clone().into_bytes());
+            done.push(one);
+        }
+        Ok((new, done))
+    })?;
+    let text = with_undo_note(told(&done), changed.not_undoable.as_deref());
+    Ok(said(text).with_structured(structured(&done)))
+}
+
+/// Which file each part of the diff is about. All files are named by the call, because what is named there is what policy has judged.
+fn assign<'a>(
+    patches: &'a [FilePatch],
+    files: &[&'a str],
+) -> Result<Vec<(&'a str, &'a FilePatch)>, ToolError> {
+    if let ([patch], [file]) = (patches, files) {
+        let fits = patch.path.as_deref().is_none_or(|named| is_tail(named, file));
+        return if fits { Ok(vec![(*file, patch)]) } else { Err(not_named(patch, files)) };
+    }
+    let mut assigned: Vec<(&str, &FilePatch)> = Vec::new();
+    for patch in patches {
+        let Some(named) = patch.path.as_deref() else {
+            return Err(ToolError::validation(
+                "The diff does not say which file its hunks are about. Put --- a/FILE and +++ b/FILE above the hunks of each file.",
+            ));
+        };
+        let file = files.iter().find(|file| plain(file) == plain(named));
+        let Some(file) = file else { return Err(not_named(patch, files)) };
+        if assigned.iter().any(|(other, _)| other == file) {
+            return Err(ToolError::validation(format!(
+                "{file} stands in the diff twice. Put all hunks of a file below one pair of --- and +++ lines."
+            )));
+        }
+        assigned.push((file, patch));
+    }
+    match files.iter().find(|file| !assigned.iter().any(|(other, _)| other == *file)) {
+        Some(file) => Err(ToolError::validation(format!(
+            "The call names {file}, but the diff says nothing about it. Leave it out, or add its hunks."
+        ))),
+        None => Ok(assigned),
+    }
+}
+
+fn plain(path: &str) -> &str {
+    path.trim_start_matches("./")
+}
+
+/// Whether one path is the end of the other: a diff is often made in a folder above or below.
+fn is_tail(a: &str, b: &str) -> bool {
+    let (a, b) = (plain(a), plain(b));
+    let ends = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with('/'))
+    };
+    ends(a, b) || ends(b, a)
+}
+
+fn not_named(patch: &FilePatch, files: &[&str]) -> ToolError {
+    ToolError::validation(format!(
+        "The diff is about {}, but the call names {}. Name the files of the diff in path or paths; they must be the same. Nothing was changed.",
+        patch.path.as_deref().unwrap_or("no file"),
+        files.join(", ")
+    ))
+}
+
+fn one_file(path: &str, patch: &FilePatch, old: Option<&[u8]>) -> Result<Done, ToolError> {
+    let adds_only = patch.hunks.iter().all(|hunk| hunk.old().next().is_none());
+    let is_new = old.is_none();
+    let old = match old {
+        None if patch.is_new || adds_only => "",
+        None => {
+            let missing = crate::fs::Fault::NotFound.at(path);
+            let mut error = ToolError::from(missing);
+            error.message.push_str(
+                ". The diff removes or keeps lines of it. For a new file begin with --- /dev/null.",
+            );
+            return Err(error);
+        }
+        Some(old) if patch.is_new && !old.is_empty() => {
+            return Err(ToolError::execution(format!(
+                "{path} exists already, and the diff says that it is new. Nothing was changed. Read it with read_file and send a diff of what is there."
+            )));
+        }
+        Some(old) => text_of(path, old)?,
+    };
+    let applied = patch::apply(old, &patch.hunks)
+        .map_err(|(number, misfit)| misfits(path, patch, number, &misfit))?;
+    let warning = syntax::warning(path, (!is_new).then_some(old), &applied.content);
+    Ok(Done { path: path.to_owned(), applied, is_new, warning })
+}
+
+fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, ToolError> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| {
+        ToolError::execution(format!(
+            "{path} is no UTF-8 text, so no diff can be applied to it. Nothing was changed. To replace the whole file use write_file."
+        ))
+    })?;
+    if text.bytes().filter(|byte| *byte == b'\n').count() > MAX_LINES {
+        return Err(ToolError::new(
+            ErrorType::FileTooLarge,
+            format!("{path} has more than {MAX_LINES} lines. Change it with edit_file."),
+        ));
+    }
+    Ok(text)
+}
+
+/// Why a hunk has no place in the file, with the nearest one.
+fn misfits(path: &str, patch: &FilePatch, number: usize, misfit: &Misfit) -> ToolError {
+    let at = patch.hunks.get(number).map_or(0, |hunk| hunk.at);
+    let head = format!(
+        "Hunk {} of {path} (line {at} of the diff) does not fit. Nothing was changed.",
+        number + 1
+    );
+    let why = match misfit {
+        Misfit::Nowhere { near: Some(near) } => {
+            let found = near.found.as_ref().map_or_else(
+                || "the file ends before it".to_owned(),
+                |found| format!("the file has\n{}", quoted(found)),
+            );
+            format!(
+                "The nearest place begins at line {}. At line {}, where the diff says\n{}\n{found}\nThe diff was made for another version of the file, or a hunk stands in the wrong order: read the file again and send a new diff.",
+                near.line,
+                near.at,
+                quoted(&near.wanted)
+            )
+        }
+        Misfit::Nowhere { near: None } => {
+            "None of its lines stands there. The diff was made for another file or version: read the file again and send a new diff.".to_owned()
+        }
+        Misfit::Several { lines, count } => {
+            let listed: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let more = if *count > lines.len() { ", ..." } else { "" };
+            format!(
+                "Its lines stand in {count} places, at lines {}{more}. Add context lines around it until only one place fits, or give its right line number in the @@ line.",
+                listed.join(", ")
+            )
+        }
+        Misfit::NoContext => {
+            "It only adds lines and does not say behind which. Give at least one line of the file as context.".to_owned()
+        }
+        Misfit::TooMuch => {
+            "The file and the hunk repeat the same lines too often to find the place. Use edit_file for this change.".to_owned()
+        }
+    };
+    ToolError::execution(format!("{head} {why}"))
+}
+
+fn quoted(line: &str) -> String {
+    format!("  | {}", line.chars().take(SHOWN).collect::<String>())
+}
+
+/// What was done, in words.
+fn told(done: &[Done]) -> String {
+    let mut lines = Vec::new();
+    for Done { path, applied, is_new, warning } in done {
+        let what = if *is_new { "created" } else { "changed" };
+        let places: Vec<String> = applied.places.iter().take(LISTED).map(place).collect();
+        let more = if applied.places.len() > LISTED { ", ..." } else { "" };
+        let at = if *is_new { String::new() } else { format!(", at {}{more}", places.join(", ")) };
+        lines.push(format!(
+            "Successfully {what} {path}: +{} -{} lines{at}.",
+            applied.added, applied.removed
+        ));
+        lines.extend(warning.as_ref().map(|warning| format!("Warning: {warning}")));
+    }
+    lines.join("\n")
+}
+
+fn place((line, off): &(usize, isize)) -> String {
+    match off {
+        0 => format!("line {line}"),
+        off => format!("line {line} (the diff said {})", line.saturating_add_signed(-off)),
+    }
+}
+
+fn structured(done: &[Done]) -> Value {
+    let file = |done: &Done| {
+        let mut value = json!({
+            "path": done.path,
+            "created": done.is_new,
+            "added": done.applied.added,
+            "removed": done.applied.removed,
+            "lines": done.applied.places.iter().map(|(line, _)| line).collect::<Vec<_>>(),
+        });
+        if let (Some(warning), Some(object)) = (&done.warning, value.as_object_mut()) {
+            object.insert("warning".to_owned(), json!(warning));
+        }
+        value
+    };
+    json!({"files": done.iter().map(file).collect::<Vec<_>>()})
+}

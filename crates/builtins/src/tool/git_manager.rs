@@ -1,0 +1,376 @@
+//! `git_manager`: the everyday commands of git on a repository of the workspace.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{
+    Access, Assessment, CallCtx, Effect, Permission, Risk, Tool, ToolError, ToolOutput, ToolSpec,
+    Trust,
+};
+
+use super::{aliases, examples, file_spec};
+use crate::git::{Command, Git};
+use crate::workbench::Finished;
+
+/// How long a command may take; a push waits for others.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Commits that log shows (SPEC 3.6: 5), and at most.
+const COMMITS: u32 = 5;
+const MAX_COMMITS: u32 = 200;
+/// Paths of one call.
+const MAX_PATHS: usize = 1000;
+/// How messages begin that are the text of an error, not of a person (SPEC 3.6).
+const ERRORS: &[&str] = &["error:", "fatal:", "traceback (most recent", "exception:", "❌"];
+
+/// The tool.
+pub(crate) struct GitManager {
+    pub(crate) git: Git,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// What to do: init, add, commit, log, diff, status, branch (list; with name: switch to it, making it when it is missing), show, push.
+    action: Action,
+    /// Folder of the repository, relative to the workspace folder. Default: the workspace folder itself.
+    path: Option<String>,
+    /// Files and folders, relative to the folder of the repository. For add: what to add, default all. For log, diff, show: only these.
+    paths: Option<Vec<String>>,
+    /// For commit: the message.
+    message: Option<String>,
+    /// For commit: whether changes of files that git knows are added first. Default: false.
+    all: Option<bool>,
+    /// For log, diff, show: a commit, branch or range such as HEAD~2 or main..work. For diff: what is compared with the files.
+    revision: Option<String>,
+    /// For diff: whether what is added is shown, not what is not added yet. Default: false.
+    staged: Option<bool>,
+    /// For branch and push: name of the branch. push without it pushes the current one.
+    name: Option<String>,
+    /// For push: the remote. Default: origin.
+    remote: Option<String>,
+    /// For log: how many commits, 1 to 200. Default: 5.
+    #[schemars(range(min = 1, max = 200))]
+    count: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Init,
+    Add,
+    Commit,
+    Log,
+    Diff,
+    Status,
+    Branch,
+    Show,
+    Push,
+}
+
+impl Action {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Add => "add",
+            Self::Commit => "commit",
+            Self::Log => "log",
+            Self::Diff => "diff",
+            Self::Status => "status",
+            Self::Branch => "branch",
+            Self::Show => "show",
+            Self::Push => "push",
+        }
+    }
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = file_spec::<Args>(
+        "git_manager",
+        "Use git on a repository of the workspace: init, add, commit, log, diff, status, branch, show, push. Runs no hooks, filters, pagers or prompts, and does not read the configuration of the system.",
+        false,
+    );
+    spec.effect = Effect::SideEffect;
+    spec.group = Some("git".to_owned());
+    spec.timeout = TIMEOUT;
+    spec.parameter_aliases = aliases([
+        ("project_root", "path"),
+        ("repository", "path"),
+        ("file", "paths"),
+        ("files", "paths"),
+        ("commit", "revision"),
+        ("ref", "revision"),
+        ("branch", "name"),
+        ("limit", "count"),
+    ]);
+    spec.examples = examples([
+        ("What did I change?", json!({"action": "status"})),
+        ("Commit the two files", json!({"action": "add", "paths": ["src/main.py", "README.md"]})),
+        (
+            "Save this state",
+            json!({"action": "commit", "message": "Parse dates with a time zone", "all": true}),
+        ),
+    ]);
+    spec
+}
+
+impl Args {
+    fn folder(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
+    }
+
+    fn is_set(flag: Option<bool>) -> bool {
+        flag == Some(true)
+    }
+
+    /// Whether the repository stays as it is.
+    fn reads(&self) -> bool {
+        match self.action {
+            Action::Log | Action::Diff | Action::Status | Action::Show => true,
+            Action::Branch => self.name.is_none(),
+            Action::Init | Action::Add | Action::Commit | Action::Push => false,
+        }
+    }
+
+    fn risk(&self) -> Risk {
+        match self.action {
+            Action::Push => Risk::Critical,
+            Action::Commit => Risk::High,
+            _ => Risk::Safe,
+        }
+    }
+
+    /// For the person who is asked.
+    fn summary(&self) -> String {
+        let folder = self.folder();
+        let what: Cow<'_, str> = match self.action {
+            Action::Commit => self.message.as_deref().unwrap_or_default().into(),
+            Action::Branch => self.name.as_deref().unwrap_or_default().into(),
+            Action::Push => format!(
+                "{} {}",
+                self.remote.as_deref().unwrap_or("origin"),
+                self.name.as_deref().unwrap_or("(the current branch)")
+            )
+            .into(),
+            _ => self.paths.as_deref().unwrap_or_default().join(" ").into(),
+        };
+        format!("git {} {what} in {folder}", self.action.name())
+    }
+}
+
+impl Tool for GitManager {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        let mut assessment = Assessment::declared(spec).saying(args.summary());
+        assessment.operation = Some(format!("git_manager.{}", args.action.name()));
+        assessment.risk = args.risk();
+        if args.reads() {
+            assessment.effect = Effect::Read;
+        } else {
+            assessment.permissions.push(Permission::FsWrite);
+        }
+        if args.action == Action::Push {
+            assessment.reach.outbound = true;
+            assessment.permissions.push(Permission::Network);
+        }
+        let access = if args.reads() { Access::Shared } else { Access::Exclusive };
+        let key = self.git.workspace.roots().lock_key(args.folder());
+        Ok(match key {
+            Some(key) => assessment.locking(format!("git:{key}"), access),
+            None => assessment,
+        })
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        match args.action {
+            Action::Branch if args.name.is_some() => self.switch(ctx, &args).await,
+            Action::Commit => self.commit(ctx, &args).await,
+            Action::Push => self.push(ctx, &args).await,
+            _ => {
+                let command = command(&args)?;
+                let finished = self.git.done(ctx, command).await?;
+                Ok(output(&args, &finished, quiet(args.action)))
+            }
+        }
+    }
+}
+
+/// What is said where git says nothing.
+fn quiet(action: Action) -> &'static str {
+    match action {
+        Action::Add => "Added.",
+        Action::Diff => "(no changes)",
+        Action::Log => "(no commits)",
+        Action::Branch => "(no branches: there is no commit yet)",
+        _ => "Done.",
+    }
+}
+
+/// The command of an action that is one command.
+fn command(args: &Args) -> Result<Command<'_>, ToolError> {
+    let folder = args.folder();
+    let paths = paths(args)?;
+    let limited = || {
+        let mark = if paths.is_empty() { None } else { Some("--".to_owned()) };
+        mark.into_iter().chain(paths.iter().cloned())
+    };
+    let revision = || args.revision.as_deref().map(revision).transpose();
+    Ok(match args.action {
+        Action::Init => Command::writing(folder, &["init", "--template="]),
+        Action::Add if paths.is_empty() => Command::writing(folder, &["add", "--all", "--", "."]),
+        Action::Add => Command::writing(folder, &["add", "--"]).and(paths.clone()),
+        Action::Status => Command::reading(
+            folder,
+            &[
+                "status",
+                "--short",
+                "--branch",
+                "--ignore-submodules=dirty",
+                "--untracked-files=all",
+            ],
+        ),
+        Action::Log => {
+            let count = args.count.unwrap_or(COMMITS).clamp(1, MAX_COMMITS);
+            Command::reading(folder, &["log", "--no-show-signature", "--no-color", "--date=short"])
+                .and(["--format=%h - %s (%an, %ad)".to_owned(), format!("--max-count={count}")])
+                .and(revision()?)
+                .and(limited())
+        }
+        Action::Diff => Command::reading(
+            folder,
+            &["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"],
+        )
+        .and(Args::is_set(args.staged).then_some("--cached"))
+        .and(revision()?)
+        .and(limited()),
+        Action::Show => {
+            let revision = revision()?.unwrap_or_else(|| "HEAD".to_owned());
+            Command::reading(
+                folder,
+                &["show", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color"],
+            )
+            .and([revision])
+            .and(limited())
+        }
+        Action::Branch | Action::Commit | Action::Push => {
+            Command::reading(folder, &["branch", "--list", "--all", "--no-color", "--verbose"])
+        }
+    })
+}
+
+/// The paths of a call. Git itself takes them as they are, never as a pattern.
+fn paths(args: &Args) -> Result<Vec<String>, ToolError> {
+    let paths = args.paths.clone().unwrap_or_default();
+    if paths.len() > MAX_PATHS {
+        return Err(ToolError::validation(format!(
+            "The call names {} paths; at most {MAX_PATHS} are taken at once. Name folders.",
+            paths.len()
+        )));
+    }
+    match paths.iter().find(|path| path.is_empty() || path.contains('\0')) {
+        Some(_) => Err(ToolError::validation("One of the paths is empty or holds a NUL.")),
+        None => Ok(paths),
+    }
+}
+
+/// A revision that is one, and no option.
+fn revision(text: &str) -> Result<String, ToolError> {
+    if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n']) {
+        return Err(ToolError::validation(format!(
+            "\"{text}\" is no revision. Give a commit, branch, tag or range, such as HEAD~1 or main..work."
+        )));
+    }
+    Ok(text.to_owned())
+}
+
+/// The name of a branch or remote that cannot be taken for anything else.
+fn name(text: &str) -> Result<&str, ToolError> {
+    let is_good = |c: char| c.is_alphanumeric() || "_-./+@#".contains(c);
+    if text.is_empty() || text.starts_with('-') || !text.chars().all(is_good) {
+        return Err(ToolError::validation(format!(
+            "\"{text}\" cannot be used as the name of a branch or remote. Use letters, digits, - _ . and /."
+        )));
+    }
+    Ok(text)
+}
+
+impl GitManager {
+    async fn commit(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
+        let message = args.message.as_deref().unwrap_or_default().trim();
+        if message.is_empty() {
+            return Err(ToolError::validation("message is missing. Say in a line what changed."));
+        }
+        let lower = message.to_lowercase();
+        if ERRORS.iter().any(|start| lower.starts_with(start)) {
+            return Err(ToolError::validation(
+                "The message is the text of an error, so nothing was committed. Say in a line what changed.",
+            ));
+        }
+        let command = Command::writing(args.folder(), &["commit", "--no-verify", "--no-gpg-sign"])
+            .and(Args::is_set(args.all).then_some("--all"))
+            .and([format!("--message={message}"), "--cleanup=whitespace".to_owned()]);
+        let finished = self.git.done(ctx, command).await?;
+        Ok(output(args, &finished, "Done."))
+    }
+
+    /// Switches to a branch, which is made when it is missing.
+    async fn switch(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
+        let folder = args.folder();
+        let branch = name(args.name.as_deref().unwrap_or_default())?;
+        let there = Command::reading(folder, &["show-ref", "--verify", "--quiet"])
+            .and([format!("refs/heads/{branch}")]);
+        let is_there = self.git.run(ctx, there).await?.succeeded();
+        let command = Command::writing(folder, &["switch", "--no-recurse-submodules"])
+            .and((!is_there).then_some("--create"))
+            .and([branch]);
+        let finished = self.git.done(ctx, command).await?;
+        Ok(output(args, &finished, "Done."))
+    }
+
+    async fn push(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
+        let remote = name(args.remote.as_deref().unwrap_or("origin"))?;
+        let branch = match args.name.as_deref() {
+            Some(branch) => format!("refs/heads/{}", name(branch)?),
+            None => "HEAD".to_owned(),
+        };
+        let mut command = Command::writing(
+            args.folder(),
+            &["push", "--no-verify", "--no-signed", "--recurse-submodules=no", "--porcelain"],
+        )
+        .and(["--receive-pack=git-receive-pack", remote, branch.as_str()]);
+        command.network = true;
+        let finished = self.git.done(ctx, command).await?;
+        Ok(output(args, &finished, "Pushed."))
+    }
+}
+
+/// What git wrote; beside it whatever it told of its work.
+fn output(args: &Args, finished: &Finished, quiet: &str) -> ToolOutput {
+    let out = &finished.stdout;
+    let mut text = String::from_utf8_lossy(&out.head).into_owned();
+    let dropped = out.total - (out.head.len() + out.tail.len()) as u64;
+    if dropped > 0 {
+        text.push_str(&format!(
+            "\n[... {dropped} bytes are left out; name paths to see less ...]\n"
+        ));
+        text.push_str(&String::from_utf8_lossy(&out.tail));
+    }
+    let told = String::from_utf8_lossy(&finished.stderr.head);
+    if !args.reads() && !told.trim().is_empty() {
+        text.push_str(&told);
+    }
+    if text.trim().is_empty() {
+        text = quiet.to_owned();
+    }
+    ToolOutput::text(text.trim_end())
+        .with_structured(
+            json!({"action": args.action.name(), "sandbox": finished.level.to_string()}),
+        )
+        .from(Trust::Workspace, args.folder())
+}

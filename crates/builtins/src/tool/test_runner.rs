@@ -1,0 +1,296 @@
+//! `test_runner`: the tests of a project, counted.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{
+    Access, Assessment, CallCtx, Effect, Permission, Risk, Tool, ToolError, ToolOutput, ToolSpec,
+    Trust,
+};
+
+use super::{aliases, blocking, examples, file_spec};
+use toolcrib_sandbox::process::{Captured, End};
+
+use crate::fs::walk::{Limits, Next, walk};
+use crate::fs::{Fault, Last, Node, Workspace, read};
+use crate::testrun::{self, Counts, Project, Runner};
+use crate::workbench::{Finished, Program, Workbench};
+
+/// The longest that a call may take.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// What is left of it for starting and ending.
+const MARGIN: Duration = Duration::from_secs(5);
+/// Characters of the end of the output that are shown (SPEC 3.6: 4000).
+const TAIL: usize = 4000;
+/// Bytes of output that are counted in.
+const KEEP: usize = 4 * 1024 * 1024;
+/// Bytes of a project's file that are looked at.
+const MAX_FILE: u64 = 256 * 1024;
+/// Names in the project's folder that are looked at.
+const LOOK: Limits = Limits { entries: 2000, depth: 0, time: Duration::from_secs(2) };
+
+/// The tool.
+pub(crate) struct TestRunner {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) workbench: Arc<Workbench>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// Folder of the project, relative to the workspace folder. Default: the workspace folder itself.
+    path: Option<String>,
+    /// File with tests, relative to the folder of the project. Default: all tests.
+    file: Option<String>,
+    /// Only tests whose name matches this: as -k of pytest, -run of go, the filter of cargo.
+    test_name: Option<String>,
+    /// What runs the tests. Default: found out from the files of the project.
+    runner: Option<Runner>,
+    /// Seconds for the run, at most 590. Default: 30 for Python, 120 for others.
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    let mut spec = file_spec::<Args>(
+        "test_runner",
+        "Run the tests of a project of the workspace with pytest, unittest, cargo, go, npm or make, in the sandbox and without network. Gives counts, the names of failing tests and the end of the output.",
+        true,
+    );
+    spec.group = Some("tests".to_owned());
+    spec.risk = Risk::High;
+    spec.timeout = TIMEOUT;
+    spec.permissions.push(Permission::Exec);
+    spec.parameter_aliases = aliases([
+        ("project_root", "path"),
+        ("file_path", "file"),
+        ("test", "test_name"),
+        ("name", "test_name"),
+    ]);
+    spec.examples = examples([
+        ("Do the tests pass?", json!({})),
+        (
+            "Run one test of the parser",
+            json!({"file": "tests/test_parser.py", "test_name": "test_dates"}),
+        ),
+    ]);
+    spec
+}
+
+impl Args {
+    fn folder(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
+    }
+
+    /// What is given to the program cannot be taken for an option.
+    fn check(&self) -> Result<(), ToolError> {
+        let given = [("file", &self.file), ("test_name", &self.test_name)];
+        for (name, value) in given.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)))
+        {
+            if value.starts_with('-') || value.trim().is_empty() || value.contains('\0') {
+                return Err(ToolError::validation(format!(
+                    "\"{value}\" cannot be used as {name}. Leave it out to run all tests."
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Tool for TestRunner {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        args.check()?;
+        let what = args.test_name.as_ref().or(args.file.as_ref());
+        let what = what.map_or_else(|| "all tests".to_owned(), |what| format!("the tests {what}"));
+        let folder = args.folder();
+        let mut assessment =
+            Assessment::declared(spec).saying(format!("run {what} of the project in {folder}"));
+        assessment.effect = Effect::SideEffect;
+        // In the closed sandbox the code of the project can reach nothing but itself.
+        assessment.reach.exec = !self.workbench.confines().is_closed();
+        Ok(match self.workspace.roots().lock_key(folder) {
+            Some(key) => assessment.locking(format!("tests:{key}"), Access::Exclusive),
+            None => assessment,
+        })
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        args.check()?;
+        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (args, runner, folder) = blocking(move || {
+            let spot = workspace.roots().resolve(args.folder(), Last::Follow)?;
+            match spot.node {
+                Some(Node::Dir) => {}
+                Some(_) => return Err(Fault::NotDir.at(args.folder()).into()),
+                None => return Err(Fault::NotFound.at(args.folder()).into()),
+            }
+            let mut names = Vec::new();
+            walk(workspace.roots(), &spot, LOOK, &cancel, |item| {
+                names.extend(item.name().to_str().map(str::to_owned));
+                Ok(Next::Pass)
+            })
+            .map_err(|fault| ToolError::from(fault.at(args.folder())))?;
+            let text = |name: &str| text_of(&workspace, &Path::new(args.folder()).join(name));
+            let project = Project { names, text: &text };
+            let runner = match args.runner {
+                Some(runner) => runner,
+                None => {
+                    Runner::detect(&project, args.file.as_deref()).ok_or_else(|| unknown(&args))?
+                }
+            };
+            Ok((args, runner, spot.real_path()))
+        })
+        .await?;
+        let command = runner.command(args.file.as_deref(), args.test_name.as_deref());
+        let time = args.timeout.map_or(runner.time(), Duration::from_secs).min(TIMEOUT - MARGIN);
+        let (name, rest) =
+            command.split_first().map_or(("", &[][..]), |(n, rest)| (n.as_str(), rest));
+        let program = Program::new(name)
+            .args(rest)
+            .folder(folder)
+            .env("CI", "1")
+            .env("NO_COLOR", "1")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("GOFLAGS", "-mod=mod")
+            .env("GOPROXY", "off")
+            .time(time)
+            .keep(KEEP);
+        let finished = self.workbench.run(ctx, program).await?;
+        if ctx.cancel.is_cancelled()
+            && let Some(stopped) = finished.was_stopped("The test program")
+        {
+            return Err(stopped);
+        }
+        missing(runner, &finished)?;
+        Ok(told(&args, runner, &command.join(" "), time, &finished))
+    }
+}
+
+fn unknown(args: &Args) -> ToolError {
+    ToolError::execution(format!(
+        "Nothing in {} says how its tests are run. Give runner, or path for the folder of the project. Known are: a Cargo.toml, a go.mod, Python files named test_*.py, a package.json with a script test, a Makefile with a target test.",
+        args.folder()
+    ))
+}
+
+/// The text of a small file.
+fn text_of(workspace: &Workspace, path: &Path) -> Option<String> {
+    use std::io::Read as _;
+    let (file, _) = read::open(workspace.roots(), path.to_str()?).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A module that is not installed is no failing test.
+fn missing(runner: Runner, finished: &Finished) -> Result<(), ToolError> {
+    let stderr = String::from_utf8_lossy(&finished.stderr.head);
+    if runner == Runner::Pytest && stderr.contains("No module named pytest") {
+        return Err(ToolError::execution(
+            "pytest is not installed for python3, so no test was run. Tell the user to install it where programs of the sandbox find it (sandbox.path in the configuration), or give runner unittest.",
+        ));
+    }
+    Ok(())
+}
+
+fn told(
+    args: &Args,
+    runner: Runner,
+    command: &str,
+    time: Duration,
+    finished: &Finished,
+) -> ToolOutput {
+    let text = |stream: &Captured| {
+        let mut text = String::from_utf8_lossy(&stream.head).into_owned();
+        text.push_str(&String::from_utf8_lossy(&stream.tail));
+        text
+    };
+    // Both streams: what was built and what broke while it was is on the second.
+    let mut output = text(&finished.stderr);
+    if !output.is_empty() && !output.ends_with('\n') {
+        output.push('\n');
+    }
+    output.push_str(&text(&finished.stdout));
+    let counts = testrun::read(runner, &output);
+    let success = finished.succeeded();
+    let mut said = vec![headline(runner, command, time, finished, &counts)];
+    if !counts.failing.is_empty() {
+        said.push(format!("Not passed:\n{}", counts.failing.join("\n")));
+    }
+    let (tail, left_out) = tail(&output);
+    said.push(match left_out {
+        0 => format!("Output:\n{tail}"),
+        n => format!("Output ({n} characters before it are left out):\n{tail}"),
+    });
+    said.extend(finished.unreached());
+    ToolOutput::text(said.join("\n\n"))
+        .with_structured(json!({
+            "success": success,
+            "runner": runner.name(),
+            "returncode": finished.code(),
+            "passed_count": counts.passed,
+            "failed_count": counts.failed,
+            "error_count": counts.errors,
+            "skipped_count": counts.skipped,
+            "total_count": counts.total(),
+            "failing": counts.failing,
+            "sandbox": finished.level.to_string(),
+        }))
+        .from(Trust::Workspace, args.folder())
+}
+
+fn headline(
+    runner: Runner,
+    command: &str,
+    time: Duration,
+    finished: &Finished,
+    counts: &Counts,
+) -> String {
+    let all = [
+        (counts.passed, "passed"),
+        (counts.failed, "failed"),
+        (counts.errors, "broken"),
+        (counts.skipped, "skipped"),
+    ];
+    let counted: Vec<String> =
+        all.iter().filter_map(|(count, what)| Some(format!("{} {what}", (*count)?))).collect();
+    let counted = if counted.is_empty() {
+        "the output does not say how many".to_owned()
+    } else {
+        counted.join(", ")
+    };
+    let how = match (finished.code(), finished.stopped) {
+        (Some(0), _) => "Tests passed".to_owned(),
+        // What pytest says when it found none.
+        (Some(5), _) if runner == Runner::Pytest => "No tests were found".to_owned(),
+        (Some(code), _) => format!("Tests FAILED (exit code {code})"),
+        (None, _) if finished.end == End::TimedOut => format!(
+            "Tests did NOT END within {} s (give a longer timeout, or fewer tests)",
+            time.as_secs()
+        ),
+        (None, stopped) => format!(
+            "Tests were STOPPED because {}",
+            stopped.map_or("the call was stopped", |stop| stop.because())
+        ),
+    };
+    format!("{how}: {counted}. Ran: {command}")
+}
+
+/// The end of the output, and how many characters stand before it.
+fn tail(output: &str) -> (&str, usize) {
+    let output = output.trim_end();
+    let count = output.chars().count();
+    let left_out = count.saturating_sub(TAIL);
+    let start = output.char_indices().nth(left_out).map_or(output.len(), |(at, _)| at);
+    (output.get(start..).unwrap_or_default(), left_out)
+}

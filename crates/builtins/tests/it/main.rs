@@ -1,0 +1,22 @@
+//! The tools that run programs, on real programs in a real sandbox.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a failing test panics, and says what it could not try"
+)]
+
+mod bench;
+mod git;
+mod testrun;
+mod workbench;
+
+/// The text of a result.
+fn text_of(output: &toolcrib_core::ToolOutput) -> String {
+    let text = |block: &toolcrib_core::Block| match block {
+        toolcrib_core::Block::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    output.content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
