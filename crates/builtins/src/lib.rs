@@ -14,6 +14,7 @@
 //!
 //! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools; any path or address that the caller did not give.
 
+pub mod document;
 pub mod folder;
 pub mod fs;
 mod html;
@@ -32,6 +33,7 @@ use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec, Typed};
 use toolcrib_net::HttpClient;
 
+use document::Documents;
 use fs::Workspace;
 pub use records::{Records, UsageOfRun};
 
@@ -46,6 +48,7 @@ pub struct Builtins {
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
     records: Option<Records>,
+    documents: Option<Documents>,
 }
 
 impl Default for Builtins {
@@ -56,6 +59,7 @@ impl Default for Builtins {
             client: None,
             artifacts: None,
             records: None,
+            documents: None,
         }
     }
 }
@@ -67,6 +71,7 @@ impl fmt::Debug for Builtins {
             .field("client", &self.client)
             .field("artifacts", &self.artifacts.is_some())
             .field("records", &self.records.is_some())
+            .field("documents", &self.documents)
             .finish_non_exhaustive()
     }
 }
@@ -113,6 +118,13 @@ impl Builtins {
         self
     }
 
+    /// The same with `pdf_read`, on the workspace, by this reader.
+    #[must_use]
+    pub fn with_documents(mut self, documents: Documents) -> Self {
+        self.documents = Some(documents);
+        self
+    }
+
     /// The tools, in the order in which they are declared.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -134,6 +146,10 @@ impl Builtins {
                 Typed::handler(delete_file::DeleteFile { workspace: ws() }),
                 Typed::handler(find_files::FindFiles { workspace: ws() }),
             ]);
+        }
+        if let (Some(workspace), Some(documents)) = (&self.workspace, &self.documents) {
+            let (workspace, documents) = (Arc::clone(workspace), documents.clone());
+            handlers.push(Typed::handler(pdf_read::PdfRead { workspace, documents }));
         }
         if let Some(client) = &self.client {
             let client = || client.clone();
@@ -179,6 +195,7 @@ pub fn specs() -> Vec<ToolSpec> {
         move_path::spec(),
         delete_file::spec(),
         find_files::spec(),
+        pdf_read::spec(),
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),

@@ -32,6 +32,7 @@ fn names_aliases_and_parameters_are_well_formed() {
             "move_path",
             "delete_file",
             "find_files",
+            "pdf_read",
             "http_request",
             "fetch_url",
             "read_artifact",

@@ -12,6 +12,7 @@ pub(crate) mod introspect;
 pub(crate) mod list_dir;
 pub(crate) mod make_dir;
 pub(crate) mod move_path;
+pub(crate) mod pdf_read;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
