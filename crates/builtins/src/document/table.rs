@@ -3,11 +3,8 @@
 
 use std::fmt::Write as _;
 
-/// Lines that are looked at to find the separator.
-const SAMPLE: usize = 20;
-
 /// The rows of a CSV file, each a line with tabs between its values. Separators are commas, semicolons, tabs or bars, whichever the
-/// first lines have most evenly; text is UTF-8 or UTF-16 with its mark, and Windows-1252 where it is neither.
+/// first line has most of; text is UTF-8 or UTF-16 with its mark, and Windows-1252 where it is neither.
 pub(super) fn read(bytes: &[u8], most: usize) -> String {
     let text = super::text_of(bytes);
     let mut reader = csv::ReaderBuilder::new()
@@ -26,12 +23,12 @@ pub(super) fn read(bytes: &[u8], most: usize) -> String {
 }
 
 fn separator(text: &str) -> u8 {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).take(SAMPLE).collect();
-    // The one that the poorest line still has the most of.
-    let least = |separator: char| lines.iter().map(|line| line.matches(separator).count()).min();
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    // What is quoted does not count.
+    let bare: String = line.split('"').step_by(2).collect();
     let mut best = (0, b',');
     for candidate in [b',', b';', b'\t', b'|'] {
-        let count = least(char::from(candidate)).unwrap_or(0);
+        let count = bare.matches(char::from(candidate)).count();
         if count > best.0 {
             best = (count, candidate);
         }
