@@ -1,7 +1,7 @@
 //! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results, looking back; and [`folder`], the tools that
 //! people write themselves.
 //!
-//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`]) and makes one
+//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`], a [`workbench::Workbench`]) and makes one
 //! source of them; a tool whose means are missing is not in it. One tool per file in `tool`.
 //!
 //! Invariants
@@ -12,7 +12,7 @@
 //! - A change is recorded durably in the undo journal before it is made; a change that fails leaves no entry and no part of it.
 //! - Changes of one workspace are made one at a time, between processes too, so concurrent edits are all applied or refused.
 //!
-//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools; any path or address that the caller did not give.
+//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
 
 pub mod document;
 pub mod folder;
@@ -22,11 +22,13 @@ mod records;
 mod text;
 mod tool;
 mod web;
+pub mod workbench;
 
 #[cfg(test)]
 mod testing;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_core::entry::FixedSource;
@@ -35,6 +37,7 @@ use toolcrib_net::HttpClient;
 
 use document::Documents;
 use fs::Workspace;
+use workbench::Workbench;
 pub use records::{Records, UsageOfRun};
 
 /// Id of the source of the built-in tools.
@@ -48,7 +51,8 @@ pub struct Builtins {
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
     records: Option<Records>,
-    documents: Option<Documents>,
+    document_worker: Option<PathBuf>,
+    workbench: Option<Arc<Workbench>>,
 }
 
 impl Default for Builtins {
@@ -59,7 +63,8 @@ impl Default for Builtins {
             client: None,
             artifacts: None,
             records: None,
-            documents: None,
+            document_worker: None,
+            workbench: None,
         }
     }
 }
@@ -71,7 +76,8 @@ impl fmt::Debug for Builtins {
             .field("client", &self.client)
             .field("artifacts", &self.artifacts.is_some())
             .field("records", &self.records.is_some())
-            .field("documents", &self.documents)
+            .field("document_worker", &self.document_worker)
+            .field("workbench", &self.workbench)
             .finish_non_exhaustive()
     }
 }
@@ -118,10 +124,17 @@ impl Builtins {
         self
     }
 
-    /// The same with `pdf_read`, on the workspace, by this reader.
+    /// The same with the tools that run programs, on this bench.
     #[must_use]
-    pub fn with_documents(mut self, documents: Documents) -> Self {
-        self.documents = Some(documents);
+    pub fn with_workbench(mut self, workbench: Arc<Workbench>) -> Self {
+        self.workbench = Some(workbench);
+        self
+    }
+
+    /// The same with `pdf_read` on the workspace and the bench, by this executable, whose `main` calls [`document::worker_entry`] first.
+    #[must_use]
+    pub fn with_document_worker(mut self, program: impl Into<PathBuf>) -> Self {
+        self.document_worker = Some(program.into());
         self
     }
 
@@ -147,8 +160,11 @@ impl Builtins {
                 Typed::handler(find_files::FindFiles { workspace: ws() }),
             ]);
         }
-        if let (Some(workspace), Some(documents)) = (&self.workspace, &self.documents) {
-            let (workspace, documents) = (Arc::clone(workspace), documents.clone());
+        if let (Some(workspace), Some(workbench), Some(program)) =
+            (&self.workspace, &self.workbench, &self.document_worker)
+        {
+            let documents = Documents::new(Arc::clone(workbench), program);
+            let workspace = Arc::clone(workspace);
             handlers.push(Typed::handler(pdf_read::PdfRead { workspace, documents }));
         }
         if let Some(client) = &self.client {

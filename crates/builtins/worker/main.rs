@@ -1,4 +1,4 @@
-//! The executable that tests use as sandbox helper and as document worker, as the product's own is.
+//! The helper that makes sandboxes for the tests of this crate, and the worker that reads documents: the binary of the product does it itself.
 
 fn main() {
     let args = || std::env::args_os().skip(1);

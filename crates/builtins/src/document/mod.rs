@@ -17,18 +17,16 @@ mod word;
 mod worker;
 
 use std::borrow::Cow;
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
-use toolcrib_sandbox::process::{End, Limits, Report};
-use toolcrib_sandbox::{
-    Backend, Ended, Job, Level, Policy, Resources, SandboxError, Status, Stdin, Stop, run,
-};
+use toolcrib_sandbox::process::End;
+use toolcrib_sandbox::{Resources, Stop};
 
+use crate::workbench::{Finished, Needs, Program, Room, Workbench};
 use frame::{Failure, Frame, MAX_TEXT, Request, Why};
 pub(crate) use frame::{Format, Part};
 pub(crate) use pages::Pages;
@@ -38,23 +36,18 @@ pub use worker::worker_entry;
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 /// Memory of the worker: the document, what its streams unpack to, and the text.
 const MEMORY: u64 = 1 << 30;
+/// Processes and threads of the worker: it has two threads.
+const PROCESSES: u32 = 16;
 /// Time that is kept back for the answer.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Bytes of the worker's answer: its text as JSON, twice because both ends of a long answer are kept and only the first is wanted.
 const ANSWER: usize = 2 * 8 * MAX_TEXT;
 
 /// Reads documents.
-#[derive(Clone)]
-pub struct Documents {
-    backend: Arc<dyn Backend>,
+#[derive(Debug, Clone)]
+pub(crate) struct Documents {
+    workbench: Arc<Workbench>,
     program: PathBuf,
-    minimum: Level,
-}
-
-impl fmt::Debug for Documents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Documents").field("program", &self.program).finish_non_exhaustive()
-    }
 }
 
 /// What was read of a document.
@@ -69,69 +62,64 @@ pub(crate) struct Document {
 }
 
 impl Documents {
-    /// A reader whose worker is this executable (its `main` calls [`worker_entry`] first) in sandboxes of this backend, at this level at
-    /// least.
-    pub fn new(backend: Arc<dyn Backend>, program: impl Into<PathBuf>, minimum: Level) -> Self {
-        Self { backend, program: program.into(), minimum }
+    /// A reader whose worker is this executable (its `main` calls [`worker_entry`] first), on this bench.
+    pub(crate) fn new(workbench: Arc<Workbench>, program: &Path) -> Self {
+        Self { workbench, program: program.to_owned() }
     }
 
     /// Reads a document.
     ///
     /// # Errors
-    /// `execution_error` for what is no document, needs a password or is broken; `sandbox_error` when no sandbox could be had;
-    /// `cancelled` and `timed_out`.
+    /// `execution_error` for what is no document, needs a password or is broken; those of [`Workbench::run`]; `cancelled` and `timeout`.
     pub(crate) async fn read(
         &self,
         ctx: &CallCtx,
         path: &str,
-        bytes: &[u8],
+        bytes: Vec<u8>,
         pages: Pages,
     ) -> Result<Document, ToolError> {
-        let request = Request { format: format::of(path, bytes)?, pages };
+        let request = Request { format: format::of(path, &bytes)?, pages };
         let title = request.format.title();
-        let job = self.job(&request);
-        let time = ctx.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN);
-        let limits = Limits { time, stdout: ANSWER, ..Limits::default() };
-        let ran = run(&*self.backend, &job, bytes, limits, ctx.cancel.cancelled()).await;
-        let (report, ended) = ran.map_err(not_started)?;
+        let left = ctx.deadline.saturating_duration_since(Instant::now());
+        let program = self.worker(&request).stdin(bytes).time(left.saturating_sub(MARGIN));
+        let finished = self.workbench.run(ctx, program).await?;
         if ctx.cancel.is_cancelled() {
             return Err(ToolError::new(ErrorType::Cancelled, "The call was stopped."));
         }
-        let answer = Answer::of(&report.stdout.head);
+        let answer = Answer::of(&finished.stdout.head);
         if let Some(failure) = answer.failure {
             return Err(explain(path, title, &failure));
         }
-        let ended = if answer.done {
-            answer.next.map(|next| {
-                (format!("at most {MAX_TEXT} characters are given back at once"), next)
-            })
-        } else {
-            Some((because(&report, &ended), answer.after))
+        let ended = match (answer.done, answer.next) {
+            (true, None) => None,
+            (true, Some(next)) => {
+                Some((format!("at most {MAX_TEXT} characters are given back at once"), next))
+            }
+            (false, _) => Some((because(&finished).to_owned(), answer.after)),
         };
-        match (answer.opened, ended) {
-            (Some((format, count)), ended) if answer.done || !answer.parts.is_empty() => {
+        match answer.opened {
+            Some((format, count)) if answer.done || !answer.parts.is_empty() => {
                 Ok(Document { format, count, parts: answer.parts, ended })
             }
-            (_, ended) => Err(died(path, title, &report, ended.map(|(why, _)| why))),
+            _ => Err(died(path, title, &finished)),
         }
     }
 
-    fn job(&self, request: &Request) -> Job {
-        let policy = Policy {
+    fn worker(&self, request: &Request) -> Program {
+        let needs = Needs {
+            workspace: Room::Hidden,
             readable: vec![self.program.clone()],
-            resources: Resources {
+            resources: Some(Resources {
                 memory: Some(MEMORY),
-                processes: Some(16),
+                processes: Some(PROCESSES),
                 file_size: Some(0),
                 ..Resources::default()
-            },
-            minimum: self.minimum,
-            ..Policy::default()
+            }),
+            ..Needs::default()
         };
         let request = serde_json::to_string(request).unwrap_or_default();
-        let mut job = Job::new(&self.program, policy).args([worker::ROLE, &request]).folder("/");
-        job.stdin = Stdin::Piped;
-        job
+        let program = Program::new(&self.program).args([worker::ROLE, &request]);
+        program.folder("/").needs(needs).keep(ANSWER)
     }
 }
 
@@ -168,31 +156,27 @@ impl Answer {
 }
 
 /// Why the worker ended before it was done, as the end of a sentence.
-fn because(report: &Report, ended: &Ended) -> String {
-    match (ended.stopped, report.end) {
-        (Some(Stop::Time), _) | (_, End::TimedOut) => "the time for this call was over".to_owned(),
-        (Some(stop), _) => stop.because().to_owned(),
-        (None, End::Signalled(_)) => "the document made the reader crash".to_owned(),
-        _ if matches!(ended.status, Status::Exited(_)) => {
-            "the document made the reader give up".to_owned()
-        }
-        _ => "the reader ended early".to_owned(),
+fn because(finished: &Finished) -> &'static str {
+    match (finished.stopped, finished.end) {
+        (Some(Stop::Time), _) | (_, End::TimedOut) => "the time for this call was over",
+        (Some(stop), _) => stop.because(),
+        (None, _) => "the document made the reader crash",
     }
 }
 
 /// A worker that gave nothing.
-fn died(path: &str, title: &str, report: &Report, why: Option<String>) -> ToolError {
-    let why = why.unwrap_or_else(|| "the reader gave no answer".to_owned());
-    let detail = String::from_utf8_lossy(&report.stderr.head).into_owned();
-    let kind = if report.end == End::TimedOut { ErrorType::Timeout } else { ErrorType::ExecutionError };
-    ToolError::new(
-        kind,
-        format!(
-            "Nothing of {path} could be read as a {title}: {why}. Ask for single pages, or convert it with another program."
-        ),
-    )
-    .with_detail(detail)
-    .transient(false)
+fn died(path: &str, title: &str, finished: &Finished) -> ToolError {
+    let kind = match finished.end {
+        End::TimedOut => ErrorType::Timeout,
+        _ => ErrorType::ExecutionError,
+    };
+    let text = format!(
+        "Nothing of {path} could be read as a {title}: {}. Ask for single pages, or convert it with another program.",
+        because(finished)
+    );
+    ToolError::new(kind, text)
+        .with_detail(String::from_utf8_lossy(&finished.stderr.head))
+        .transient(false)
 }
 
 fn explain(path: &str, title: &str, failure: &Failure) -> ToolError {
@@ -210,14 +194,6 @@ fn explain(path: &str, title: &str, failure: &Failure) -> ToolError {
         ),
     };
     ToolError::execution(message).with_detail(failure.detail.clone()).transient(false)
-}
-
-fn not_started(error: SandboxError) -> ToolError {
-    ToolError::new(
-        ErrorType::SandboxError,
-        "Documents are read in a sandbox, and it could not be had. `toolcrib sandbox status` says what this host lacks.",
-    )
-    .with_detail(error.to_string())
 }
 
 /// Text in UTF-8 or UTF-16 with its mark, in Windows-1252 where it is neither.

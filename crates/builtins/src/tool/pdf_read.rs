@@ -63,7 +63,7 @@ impl Tool for PdfRead {
         let pages = pages(&args)?;
         let (workspace, path) = (Arc::clone(&self.workspace), args.path.clone());
         let bytes = blocking(move || bytes(&workspace, &path)).await?;
-        let document = self.documents.read(ctx, &args.path, &bytes, pages.clone()).await?;
+        let document = self.documents.read(ctx, &args.path, bytes, pages.clone()).await?;
         Ok(told(&args.path, &document, &pages)?.from(Trust::Workspace, args.path))
     }
 }

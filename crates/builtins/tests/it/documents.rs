@@ -1,27 +1,65 @@
 //! Documents through the worker in the sandbox: what is read, and what hostile ones cost.
 
-use std::time::Duration;
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toolcrib_builtins::document::Documents;
-use toolcrib_core::ErrorType;
-use toolcrib_sandbox::Level;
+use toolcrib_builtins::Builtins;
+use toolcrib_builtins::fs::{Journal, Roots, Workspace};
+use toolcrib_core::{Block, CallCtx, ErrorType, Handler, ToolError};
 
+use super::bench::{Bench, WORKER, call_of};
 use super::made::{docx, line, pdf, pdf_of, pdf_with, stream, xlsx, zipped};
-use super::world::{Shop, context, sandbox, worker};
+
+/// A bench with the tool.
+struct Shop {
+    bench: Bench,
+    tool: Arc<dyn Handler>,
+}
 
 fn shop() -> Shop {
-    Shop::new(|tools, _| {
-        tools.with_documents(Documents::new(sandbox(), worker(), Level::Reduced))
-    })
+    let bench = Bench::new();
+    let roots = Roots::open([bench.path("ws")]).unwrap();
+    let journal = Journal::open(bench.path("state").join("undo")).unwrap();
+    let tools = Builtins::new()
+        .with_workspace(Arc::new(Workspace::new(roots, journal)))
+        .with_workbench(Arc::clone(&bench.workbench))
+        .with_document_worker(WORKER)
+        .handlers();
+    let tool = tools.into_iter().find(|tool| tool.spec().name.as_str() == "pdf_read").unwrap();
+    Shop { bench, tool }
+}
+
+impl Shop {
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.bench.path("ws").join(path), content).unwrap();
+    }
+
+    /// The text of a call's parts.
+    async fn call(&self, ctx: &CallCtx, args: Value) -> Result<String, ToolError> {
+        self.tool.assess(&args)?;
+        let output = self.tool.call(ctx, &args).await?;
+        let text = |block| match block {
+            Block::Text { text, .. } => Some(text),
+            _ => None,
+        };
+        let texts: Vec<String> = output.content.into_iter().filter_map(text).collect();
+        Ok(texts.join("\n"))
+    }
+}
+
+/// A call that has this much time.
+fn context(time: Duration) -> CallCtx {
+    CallCtx { deadline: Instant::now() + time, ..call_of("documents") }
 }
 
 async fn read(shop: &Shop, args: Value) -> String {
-    shop.call(&context(Duration::from_secs(60)), "pdf_read", args).await.unwrap()
+    shop.call(&context(Duration::from_secs(60)), args).await.unwrap()
 }
 
 async fn refused(shop: &Shop, args: Value) -> (ErrorType, String) {
-    let error = shop.call(&context(Duration::from_secs(60)), "pdf_read", args).await.unwrap_err();
+    let error = shop.call(&context(Duration::from_secs(60)), args).await.unwrap_err();
     (error.error_type, error.message)
 }
 
@@ -81,7 +119,7 @@ async fn what_cannot_be_read_says_what_to_do() {
     assert_eq!(error, ErrorType::FileNotFound);
     let (error, _) = refused(&shop, json!({"path": "../out.pdf"})).await;
     assert_eq!(error, ErrorType::PathNotAllowed);
-    let huge = std::fs::File::create(shop.at("huge.pdf")).unwrap();
+    let huge = fs::File::create(shop.bench.path("ws").join("huge.pdf")).unwrap();
     huge.set_len(65 << 20).unwrap();
     let (error, message) = refused(&shop, json!({"path": "huge.pdf"})).await;
     assert_eq!(error, ErrorType::FileTooLarge, "{message}");
@@ -121,7 +159,7 @@ async fn a_document_that_takes_forever_is_stopped_in_time() {
     let form = b"BT /F1 1 Tf ET ".repeat(60_000);
     shop.put("slow.pdf", pdf_with(&[&line("first"), &content], &form));
     let ctx = context(Duration::from_secs(4));
-    let text = shop.call(&ctx, "pdf_read", json!({"path": "slow.pdf"})).await.unwrap();
+    let text = shop.call(&ctx, json!({"path": "slow.pdf"})).await.unwrap();
     assert!(text.contains("first"), "{text}");
     assert!(text.contains("the time for this call was over"), "{text}");
 }
@@ -134,7 +172,7 @@ async fn a_document_that_unpacks_to_gigabytes_is_stopped() {
     shop.put("bomb.docx", zipped(&[("word/document.xml", &body)]));
     // Its one word is more than fits; what is given back is bounded.
     let text = shop
-        .call(&context(Duration::from_secs(60)), "pdf_read", json!({"path": "bomb.docx"}))
+        .call(&context(Duration::from_secs(60)), json!({"path": "bomb.docx"}))
         .await;
     match text {
         Ok(text) => assert!(text.len() < 1_100_000, "{}", text.len()),
@@ -148,6 +186,6 @@ async fn a_stopped_call_ends_at_once() {
     shop.put("a.pdf", pdf(&[&line("one")]));
     let ctx = context(Duration::from_secs(60));
     ctx.cancel.cancel();
-    let error = shop.call(&ctx, "pdf_read", json!({"path": "a.pdf"})).await.unwrap_err();
+    let error = shop.call(&ctx, json!({"path": "a.pdf"})).await.unwrap_err();
     assert_eq!(error.error_type, ErrorType::Cancelled);
 }

@@ -1,11 +1,13 @@
-//! The tools from outside: with the real worker in the real sandbox.
-#![cfg(target_os = "linux")]
+//! The tools that run programs, on real programs in a real sandbox.
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
-    reason = "a helper of a test fails the test, as the test itself would"
+    clippy::print_stderr,
+    reason = "a failing test panics, and says what it could not try"
 )]
 
+mod bench;
 mod documents;
 mod made;
-mod world;
+mod workbench;
