@@ -50,6 +50,12 @@ fn pages_of_a_pdf() {
 }
 
 #[test]
+fn bytes_before_the_mark_are_passed_over() {
+    let bytes = [b"HTTP junk\r\n\r\n".to_vec(), pdf(&[&line("one")])].concat();
+    assert_eq!(parts(Format::Pdf, &bytes, "")[0].text, "one\n");
+}
+
+#[test]
 fn operators_of_text() {
     let check = |content: &str, expected: &str| {
         let content = format!("BT /F1 12 Tf 14 TL 72 700 Td {content} ET");
@@ -172,6 +178,10 @@ fn word_documents() {
     check(
         "<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>item</w:t><w:tab/><w:t>x</w:t></w:r></w:p>",
         "- item\tx\n",
+    );
+    check(
+        &format!("<w:p><w:pPr><w:pStyle w:val=\"ListBullet\"/></w:pPr><w:r><w:t>item</w:t></w:r></w:p>{}", p("x")),
+        "- item\n\nx\n",
     );
     let row = format!("<w:tr><w:tc>{}</w:tc><w:tc>{}{}</w:tc></w:tr>", p("a"), p("b"), p("c"));
     check(&format!("<w:tbl>{row}</w:tbl>{}", p("after")), "| a | b c |\n\nafter\n");

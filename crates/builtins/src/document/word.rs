@@ -49,6 +49,8 @@ struct Text {
     /// What stands before it.
     mark: String,
     in_words: bool,
+    /// The paragraph before was an item of a list.
+    in_list: bool,
     /// Tables around this place; the cells of the innermost row.
     tables: usize,
     cells: Vec<String>,
@@ -109,9 +111,14 @@ impl Text {
             self.cell.push_str(words);
             self.cell.push('\n');
         } else if !words.trim().is_empty() {
+            let item = mark == "- ";
+            if self.in_list && !item {
+                self.out.push('\n');
+            }
+            self.in_list = item;
             self.out.push_str(&mark);
             self.out.push_str(words);
-            self.out.push_str(if mark == "- " { "\n" } else { "\n\n" });
+            self.out.push_str(if item { "\n" } else { "\n\n" });
         }
     }
 
@@ -124,6 +131,8 @@ impl Text {
         };
         if let Some(level) = level {
             self.mark = format!("{} ", "#".repeat(level.min(6)));
+        } else if id.starts_with("list") && id != "listparagraph" {
+            "- ".clone_into(&mut self.mark);
         }
     }
 

@@ -25,7 +25,9 @@ pub(super) fn read<W: Write>(
     pages: &Pages,
     sink: &mut Sink<W>,
 ) -> Result<(), Fault> {
-    let mut document = Document::load_mem(bytes).map_err(failed)?;
+    // Places in the file are counted from its mark.
+    let begin = bytes.windows(5).position(|five| five == b"%PDF-").unwrap_or(0);
+    let mut document = Document::load_mem(bytes.get(begin..).unwrap_or(bytes)).map_err(failed)?;
     if document.is_encrypted() {
         document.decrypt("").map_err(failed)?;
     }
