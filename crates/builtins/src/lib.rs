@@ -18,7 +18,9 @@ pub mod document;
 pub mod folder;
 pub mod fs;
 mod html;
+mod lsp;
 mod records;
+mod ruff;
 mod text;
 mod tool;
 mod web;
@@ -167,6 +169,11 @@ impl Builtins {
             let workspace = Arc::clone(workspace);
             handlers.push(Typed::handler(pdf_read::PdfRead { workspace, documents }));
         }
+        if let (Some(workspace), Some(workbench)) = (&self.workspace, &self.workbench) {
+            let servers = lsp::Servers::new(Arc::clone(workbench));
+            let workspace = Arc::clone(workspace);
+            handlers.push(Typed::handler(lsp_manager::LspManager { workspace, servers }));
+        }
         if let Some(client) = &self.client {
             let client = || client.clone();
             handlers.extend([
@@ -212,6 +219,7 @@ pub fn specs() -> Vec<ToolSpec> {
         delete_file::spec(),
         find_files::spec(),
         pdf_read::spec(),
+        lsp_manager::spec(),
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),

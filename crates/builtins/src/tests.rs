@@ -33,6 +33,7 @@ fn names_aliases_and_parameters_are_well_formed() {
             "delete_file",
             "find_files",
             "pdf_read",
+            "lsp_manager",
             "http_request",
             "fetch_url",
             "read_artifact",
