@@ -63,11 +63,14 @@ impl Decoder {
     }
 }
 
-/// Whether these bytes may begin a head: a log line on the wrong stream is told at once, not after four kilobytes.
+/// Whether these bytes may begin a head, whose lines are `Content-Length` and `Content-Type`: a log line on the wrong stream is told at
+/// once, not when nothing has come for a minute.
 fn is_head_so_far(bytes: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-";
     bytes.split(|byte| *byte == b'\n').all(|line| {
-        let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
-        name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'\r'))
+        let begin = line.get(..NAME.len()).unwrap_or(line);
+        NAME.iter().zip(begin).all(|(name, byte)| byte.eq_ignore_ascii_case(name))
+            || line == b"\r"
     })
 }
 
@@ -117,6 +120,8 @@ mod tests {
         check(b"Content-Length: 0\r\n\r\nContent-Length: 3\r\n\r\n{}", Ok(vec![""]));
         check(b"Content-Len", Ok(vec![]));
         check(b"Traceback (most recent call last):\n", Err(FrameError::Garbage));
+        check(b"Traceback", Err(FrameError::Garbage));
+        check(b"Content-Length: 2\r\n\r", Ok(vec![]));
         check(b"Content-Type: x\r\n\r\n{}", Err(FrameError::Garbage));
         check(b"Content-Length: -1\r\n\r\n", Err(FrameError::Garbage));
         check(b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", Err(FrameError::Garbage));

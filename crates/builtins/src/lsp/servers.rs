@@ -22,9 +22,12 @@ pub(super) struct Language {
     servers: &'static [(&'static str, &'static [&'static str])],
     /// How to get the first of them.
     install: &'static str,
-    /// Variables: what is built goes where nothing of the project changes.
+    /// Variables, beside [`ENV`].
     pub(super) env: &'static [(&'static str, &'static str)],
 }
+
+/// Variables of every server: what it keeps goes where nothing of the workspace and its home folder changes.
+pub(super) const ENV: &[(&str, &str)] = &[("XDG_CACHE_HOME", "/tmp/cache")];
 
 /// The languages.
 static LANGUAGES: [Language; 4] = [

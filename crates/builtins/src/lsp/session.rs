@@ -14,7 +14,7 @@ use toolcrib_sandbox::{Input, Output, Process};
 use url::Url;
 
 use super::frame::{self, Decoder};
-use super::servers::Language;
+use super::servers::{self, Language};
 use super::shared::{Heard, Published, Refusal, Shared, reply};
 use crate::workbench::{Needs, Program, Room, Workbench};
 
@@ -99,7 +99,7 @@ impl Session {
         let (name, args) = language.server(&workbench.confines())?;
         let needs = Needs { workspace: Room::Read, ..Needs::default() };
         let mut program = Program::new(name).args(args).folder(root).needs(needs);
-        for (name, value) in language.env {
+        for (name, value) in servers::ENV.iter().chain(language.env) {
             program = program.env(name, value);
         }
         let process = workbench.start(&program).await?;

@@ -9,5 +9,6 @@
 
 mod bench;
 mod documents;
+mod language_servers;
 mod made;
 mod workbench;
