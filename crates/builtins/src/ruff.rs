@@ -94,7 +94,8 @@ fn told(roots: &Roots, path: &str, findings: &[Finding]) -> String {
         return format!("ruff finds nothing wrong in {path}.");
     }
     let fixable = findings.iter().filter(|finding| finding.fix.is_some()).count();
-    let mut out = format!("{path}: {} findings, {fixable} of them with a known fix.\n", findings.len());
+    let mut out =
+        format!("{path}: {} findings, {fixable} of them with a known fix.\n", findings.len());
     for Finding { code, message, filename, location, .. } in findings.iter().take(MAX_FINDINGS) {
         let file = shown(roots, Path::new(filename));
         let code = code.as_deref().unwrap_or("error");

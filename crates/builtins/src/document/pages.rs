@@ -43,7 +43,11 @@ impl FromStr for Pages {
         let mut ranges = Vec::new();
         for part in text.split(',') {
             let number = |text: &str| {
-                text.trim().parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(|| wrong(part))
+                text.trim()
+                    .parse::<u32>()
+                    .ok()
+                    .filter(|number| *number > 0)
+                    .ok_or_else(|| wrong(part))
             };
             let (first, last) = match part.split_once('-') {
                 None => (number(part)?, number(part)?),

@@ -14,11 +14,7 @@ use super::worker::{Fault, Sink};
 /// Columns of a sheet (the limit of the format).
 const MAX_COLUMNS: u32 = 16_384;
 
-pub(super) fn read<W: Write>(
-    bytes: &[u8],
-    pages: &Pages,
-    sink: &mut Sink<W>,
-) -> Result<(), Fault> {
+pub(super) fn read<W: Write>(bytes: &[u8], pages: &Pages, sink: &mut Sink<W>) -> Result<(), Fault> {
     let mut book: Xlsx<_> = calamine::open_workbook_from_rs(Cursor::new(bytes)).map_err(failed)?;
     let names = book.sheet_names();
     sink.opened(Format::Xlsx, u32::try_from(names.len()).unwrap_or(u32::MAX))?;

@@ -121,7 +121,8 @@ fn a_page_that_cannot_be_read_costs_no_other() {
 
 #[test]
 fn what_is_no_pdf_is_told() {
-    for bytes in [&b"%PDF-1.7\n"[..], b"%PDF-1.4\ntrailer << /Root 9 0 R >>", b"%PDF-garbage\0\x01"] {
+    for bytes in [&b"%PDF-1.7\n"[..], b"%PDF-1.4\ntrailer << /Root 9 0 R >>", b"%PDF-garbage\0\x01"]
+    {
         assert_eq!(failure(Format::Pdf, bytes).why, Why::Broken, "{bytes:?}");
     }
     let mut cut = pdf(&[&line("one")]);
@@ -180,7 +181,10 @@ fn word_documents() {
         "- item\tx\n",
     );
     check(
-        &format!("<w:p><w:pPr><w:pStyle w:val=\"ListBullet\"/></w:pPr><w:r><w:t>item</w:t></w:r></w:p>{}", p("x")),
+        &format!(
+            "<w:p><w:pPr><w:pStyle w:val=\"ListBullet\"/></w:pPr><w:r><w:t>item</w:t></w:r></w:p>{}",
+            p("x")
+        ),
         "- item\n\nx\n",
     );
     let row = format!("<w:tr><w:tc>{}</w:tc><w:tc>{}{}</w:tc></w:tr>", p("a"), p("b"), p("c"));

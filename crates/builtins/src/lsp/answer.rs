@@ -155,9 +155,31 @@ fn symbol(value: &Value, depth: usize) -> Option<Symbol> {
 /// Names of the kinds (LSP 3.17, SymbolKind).
 fn kind(number: u64) -> &'static str {
     const KINDS: [&str; 26] = [
-        "file", "module", "namespace", "package", "class", "method", "property", "field",
-        "constructor", "enum", "interface", "function", "variable", "constant", "string", "number",
-        "boolean", "array", "object", "key", "null", "enum member", "struct", "event", "operator",
+        "file",
+        "module",
+        "namespace",
+        "package",
+        "class",
+        "method",
+        "property",
+        "field",
+        "constructor",
+        "enum",
+        "interface",
+        "function",
+        "variable",
+        "constant",
+        "string",
+        "number",
+        "boolean",
+        "array",
+        "object",
+        "key",
+        "null",
+        "enum member",
+        "struct",
+        "event",
+        "operator",
         "type parameter",
     ];
     let index = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
@@ -257,7 +279,10 @@ mod tests {
         };
         check(json!("plain"), "plain");
         check(json!({"kind": "markdown", "value": "**x**\n"}), "**x**");
-        check(json!([{"language": "rust", "value": "fn a()"}, "words"]), "```rust\nfn a()\n```\n\nwords");
+        check(
+            json!([{"language": "rust", "value": "fn a()"}, "words"]),
+            "```rust\nfn a()\n```\n\nwords",
+        );
         check(json!(7), "");
         assert_eq!(hover(&Value::Null), "");
     }
@@ -265,9 +290,11 @@ mod tests {
     #[test]
     fn diagnostics_come_worst_first_and_once() {
         let item = |severity: u64, line: u32, message: &str| json!({"range": range((line, 0), (line, 1)), "severity": severity, "message": message, "code": 7});
-        let items = [item(2, 0, "w"), item(1, 5, "e"), item(1, 5, "e"), json!({"message": "no range"})];
+        let items =
+            [item(2, 0, "w"), item(1, 5, "e"), item(1, 5, "e"), json!({"message": "no range"})];
         let found = diagnostics(&items);
-        let shown: Vec<_> = found.iter().map(|d| (d.kind(), d.message.as_str(), d.code.as_str())).collect();
+        let shown: Vec<_> =
+            found.iter().map(|d| (d.kind(), d.message.as_str(), d.code.as_str())).collect();
         assert_eq!(shown, [("error", "e", "7"), ("warning", "w", "7")]);
     }
 
@@ -288,7 +315,8 @@ mod tests {
     #[test]
     fn edits_are_gathered_and_applied() {
         let edit = |from, to, text: &str| json!({"range": range(from, to), "newText": text});
-        let changes = json!({"changes": {"file:///b": [edit((0, 0), (0, 1), "x")], "file:///a": []}});
+        let changes =
+            json!({"changes": {"file:///b": [edit((0, 0), (0, 1), "x")], "file:///a": []}});
         assert_eq!(edits(&changes).0.len(), 1);
         let document = json!({"documentChanges": [
             {"textDocument": {"uri": "file:///a"}, "edits": [edit((0, 4), (0, 7), "two"), edit((0, 0), (0, 3), "o")]},

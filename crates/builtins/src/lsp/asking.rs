@@ -11,9 +11,9 @@ use toolcrib_core::{CallCtx, CancellationToken, ErrorType, ToolError};
 
 use super::manager::{Held, Servers};
 use super::position::{self, Position};
+use super::servers::Language;
 use super::session::{Session, Trouble, Until};
 use super::telling::Telling;
-use super::servers::Language;
 use super::{answer, servers};
 use crate::fs::{Roots, read};
 use crate::text::{self, TextReader};
@@ -30,19 +30,12 @@ const CHANGED: [i64; 2] = [-32801, -32802];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Action {
-    /// Where it is defined.
     Definition,
-    /// What it is: type, signature, documentation.
     Hover,
-    /// What is wrong in a file.
     Diagnostics,
-    /// Where it is used.
     References,
-    /// What a file defines, or where the project defines a name.
     Symbols,
-    /// How the project would change if it had another name; nothing is changed.
     Rename,
-    /// What ruff finds in Python files.
     RuffCheck,
 }
 
@@ -84,7 +77,10 @@ pub(super) fn source(roots: &Roots, path: &str) -> Result<Source, ToolError> {
     if size > MAX_SOURCE {
         return Err(ToolError::new(
             ErrorType::FileTooLarge,
-            format!("{path} has {size} bytes; language servers are asked about files up to {} MB.", MAX_SOURCE >> 20),
+            format!(
+                "{path} has {size} bytes; language servers are asked about files up to {} MB.",
+                MAX_SOURCE >> 20
+            ),
         ));
     }
     let never = CancellationToken::new();
@@ -154,11 +150,7 @@ fn place(query: &Query, text: &str) -> Result<Option<Position>, ToolError> {
     }
 }
 
-async fn ask(
-    held: &mut Held,
-    roots: &Roots,
-    asked: &Asked,
-) -> Result<Value, Trouble> {
+async fn ask(held: &mut Held, roots: &Roots, asked: &Asked) -> Result<Value, Trouble> {
     let Asked { query, source, id, place, .. } = asked;
     let (session, until) = held.session()?;
     session.ready(until).await?;
@@ -257,11 +249,7 @@ async fn diagnostics(
 }
 
 /// The answer in words.
-fn tell(
-    telling: &Telling<'_>,
-    asked: &Asked,
-    said: &Value,
-) -> Result<String, ToolError> {
+fn tell(telling: &Telling<'_>, asked: &Asked, said: &Value) -> Result<String, ToolError> {
     let Asked { query, source, place, .. } = asked;
     let place = *place;
     let name = place.and_then(|place| named(&source.text, place)).unwrap_or_default();
@@ -298,7 +286,9 @@ fn tell(
             }
             let mut text = telling.changes(&files)?;
             if moves {
-                text.push_str("\nThe server would move files as well, which this preview does not show.\n");
+                text.push_str(
+                    "\nThe server would move files as well, which this preview does not show.\n",
+                );
             }
             let to = query.new_name.as_deref().unwrap_or_default();
             let mut out = String::new();

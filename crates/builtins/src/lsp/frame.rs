@@ -69,8 +69,7 @@ fn is_head_so_far(bytes: &[u8]) -> bool {
     const NAME: &[u8] = b"content-";
     bytes.split(|byte| *byte == b'\n').all(|line| {
         let begin = line.get(..NAME.len()).unwrap_or(line);
-        NAME.iter().zip(begin).all(|(name, byte)| byte.eq_ignore_ascii_case(name))
-            || line == b"\r"
+        NAME.iter().zip(begin).all(|(name, byte)| byte.eq_ignore_ascii_case(name)) || line == b"\r"
     })
 }
 
@@ -116,7 +115,10 @@ mod tests {
             assert_eq!(all(&mut decoder), expected, "{}", String::from_utf8_lossy(bytes));
         };
         check(b"Content-Length: 2\r\n\r\n{}", Ok(vec!["{}"]));
-        check(b"content-length:2\r\nContent-Type: x\r\n\r\n{}Content-Length: 1\r\n\r\n1", Ok(vec!["{}", "1"]));
+        check(
+            b"content-length:2\r\nContent-Type: x\r\n\r\n{}Content-Length: 1\r\n\r\n1",
+            Ok(vec!["{}", "1"]),
+        );
         check(b"Content-Length: 0\r\n\r\nContent-Length: 3\r\n\r\n{}", Ok(vec![""]));
         check(b"Content-Len", Ok(vec![]));
         check(b"Traceback (most recent call last):\n", Err(FrameError::Garbage));

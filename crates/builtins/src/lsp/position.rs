@@ -149,7 +149,11 @@ mod tests {
     fn places_are_found() {
         let check = |line, character, symbol, expected: (u32, u32)| {
             let found = find(TEXT, line, character, symbol).unwrap();
-            assert_eq!((found.line, found.character), expected, "{line:?} {character:?} {symbol:?}");
+            assert_eq!(
+                (found.line, found.character),
+                expected,
+                "{line:?} {character:?} {symbol:?}"
+            );
         };
         check(Some(0), Some(3), None, (0, 3));
         check(Some(1), Some(18), None, (1, 19));

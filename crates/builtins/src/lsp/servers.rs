@@ -42,7 +42,13 @@ static LANGUAGES: [Language; 4] = [
     Language {
         title: "Python",
         endings: &[("py", "python"), ("pyi", "python")],
-        markers: &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pyrightconfig.json"],
+        markers: &[
+            "pyproject.toml",
+            "setup.py",
+            "setup.cfg",
+            "requirements.txt",
+            "pyrightconfig.json",
+        ],
         servers: &[
             ("pyright-langserver", &["--stdio"]),
             ("basedpyright-langserver", &["--stdio"]),
@@ -102,12 +108,14 @@ impl Language {
     ///
     /// # Errors
     /// `not_configured` that says how to get one.
-    pub(super) fn server(&self, confines: &Confines) -> Result<(&'static str, &'static [&'static str]), ToolError> {
+    pub(super) fn server(
+        &self,
+        confines: &Confines,
+    ) -> Result<(&'static str, &'static [&'static str]), ToolError> {
         let folders = confines.path.iter().map(|folder| folder.as_os_str().to_owned());
         let path: Vec<_> = folders.chain([DEFAULT_PATH.into()]).collect();
         let path = path.join(OsStr::new(":"));
-        let is_there =
-            |program: &str| look_up(OsStr::new(program), Path::new("/"), &path).is_ok();
+        let is_there = |program: &str| look_up(OsStr::new(program), Path::new("/"), &path).is_ok();
         let found = self.servers.iter().find(|(program, _)| is_there(program));
         found.copied().ok_or_else(|| {
             let names: Vec<&str> = self.servers.iter().map(|(program, _)| *program).collect();
@@ -126,9 +134,8 @@ impl Language {
     /// The root of the project that a file belongs to: the outermost folder above it, inside `top`, with a file that marks one; else `top`.
     pub(super) fn project(&self, top: &Path, file: &Path) -> PathBuf {
         let inside = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
-        let marked = inside.filter(|folder| {
-            self.markers.iter().any(|marker| folder.join(marker).is_file())
-        });
+        let marked =
+            inside.filter(|folder| self.markers.iter().any(|marker| folder.join(marker).is_file()));
         marked.last().unwrap_or(top).to_owned()
     }
 
@@ -167,7 +174,12 @@ mod tests {
         check("A.PY", "python");
         check("web/app.tsx", "typescriptreact");
         let error = language("notes.md").unwrap_err().message;
-        assert!(error.starts_with("No language server knows notes.md. There are servers for Rust, Python"), "{error}");
+        assert!(
+            error.starts_with(
+                "No language server knows notes.md. There are servers for Rust, Python"
+            ),
+            "{error}"
+        );
     }
 
     #[test]

@@ -201,7 +201,8 @@ impl Session {
             Err(trouble) => {
                 self.shared.forget(id);
                 // It need not go on with it. If it reads nothing any more, it does not hear of it either.
-                let stop = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}});
+                let stop =
+                    json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}});
                 let _ = self.outbox.try_send(frame::encode(&stop));
                 Err(trouble)
             }
@@ -270,9 +271,11 @@ impl Session {
         if self.open.len() < MAX_OPEN {
             return Ok(());
         }
-        let oldest = self.open.iter().min_by_key(|(_, open)| open.used).map(|(path, _)| path.clone());
+        let oldest =
+            self.open.iter().min_by_key(|(_, open)| open.used).map(|(path, _)| path.clone());
         let Some(closed) = oldest.and_then(|path| self.open.remove(&path)) else { return Ok(()) };
-        self.notify("textDocument/didClose", json!({"textDocument": {"uri": closed.uri}}), until).await
+        self.notify("textDocument/didClose", json!({"textDocument": {"uri": closed.uri}}), until)
+            .await
     }
 
     /// The files that the server was told of, but for this one; what changed on the disk is to be told.

@@ -281,18 +281,14 @@ mod tests {
     fn what_a_server_says_is_kept_within_bounds() {
         let shared = Shared::new();
         let many: Vec<u32> = (0..5000).collect();
-        let publish = |uri: &str| {
-            json!({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": many}})
-        };
+        let publish = |uri: &str| json!({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": many}});
         hear(&shared, &publish("file:///a"));
         hear(&shared, &publish("file:///a"));
         let published = shared.published("file:///a");
         assert_eq!((published.times, published.items.len()), (2, MAX_DIAGNOSTICS));
         shared.complain(&[b'x'; 3 * MAX_STDERR]);
         assert_eq!(shared.complaint().len(), MAX_STDERR);
-        let progress = |token: usize, kind: &str| {
-            json!({"method": "$/progress", "params": {"token": token, "value": {"kind": kind}}})
-        };
+        let progress = |token: usize, kind: &str| json!({"method": "$/progress", "params": {"token": token, "value": {"kind": kind}}});
         hear(&shared, &progress(0, "begin"));
         assert!(shared.is_busy());
         hear(&shared, &progress(0, "end"));
@@ -310,10 +306,18 @@ mod tests {
             assert_eq!(answer.get("result").or(answer.get("error")), Some(&expected), "{method}");
             assert_eq!(answer["id"], 7);
         };
-        check("workspace/configuration", json!({"items": [{"section": "a"}, {}]}), json!([{"of": "a"}, {"of": ""}]));
+        check(
+            "workspace/configuration",
+            json!({"items": [{"section": "a"}, {}]}),
+            json!([{"of": "a"}, {"of": ""}]),
+        );
         check("workspace/applyEdit", json!({}), json!({"applied": false}));
         check("client/registerCapability", json!({}), Value::Null);
-        check("window/showDocument", json!({}), json!({"code": -32601, "message": "not supported"}));
+        check(
+            "window/showDocument",
+            json!({}),
+            json!({"code": -32601, "message": "not supported"}),
+        );
     }
 
     proptest! {

@@ -97,15 +97,22 @@ impl<'a> Telling<'a> {
 
     pub(super) fn diagnostics(&self, file: &str, text: &str, all: &[Diagnostic]) -> String {
         if all.is_empty() {
-            return format!("Nothing is wrong with {file}, as far as its language server can tell.");
+            return format!(
+                "Nothing is wrong with {file}, as far as its language server can tell."
+            );
         }
         let errors = all.iter().filter(|found| found.severity == 1).count();
         let mut out = format!("{file}: {errors} errors, {} others.\n", all.len() - errors);
         for found in all.iter().take(MAX_DIAGNOSTICS) {
             let at = found.range.start;
             let column = column(position::nth(text, at.line), at);
-            let code = if found.code.is_empty() { String::new() } else { format!(" [{}]", found.code) };
-            let from = if found.source.is_empty() { String::new() } else { format!(" ({})", found.source) };
+            let code =
+                if found.code.is_empty() { String::new() } else { format!(" [{}]", found.code) };
+            let from = if found.source.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", found.source)
+            };
             let message = shortened(found.message.trim(), MAX_MESSAGE).replace('\n', "\n    ");
             let line = at.line.saturating_add(1);
             let _ = writeln!(out, "{file}:{line}:{column} {}{code} {message}{from}", found.kind());

@@ -146,7 +146,8 @@ fn without_parts(path: &str, format: Format, parts: &[Part], pages: &Pages) -> T
     for part in parts {
         text += &part.text;
         if part.cut {
-            notes.push(format!("Only its first {} characters are here.", part.text.chars().count()));
+            notes
+                .push(format!("Only its first {} characters are here.", part.text.chars().count()));
         }
     }
     if text.trim().is_empty() {

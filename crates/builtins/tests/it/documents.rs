@@ -171,9 +171,7 @@ async fn a_document_that_unpacks_to_gigabytes_is_stopped() {
     let body = [b"<w:document><w:p><w:r><w:t>".as_slice(), &words, b"</w:t>"].concat();
     shop.put("bomb.docx", zipped(&[("word/document.xml", &body)]));
     // Its one word is more than fits; what is given back is bounded.
-    let text = shop
-        .call(&context(Duration::from_secs(60)), json!({"path": "bomb.docx"}))
-        .await;
+    let text = shop.call(&context(Duration::from_secs(60)), json!({"path": "bomb.docx"})).await;
     match text {
         Ok(text) => assert!(text.len() < 1_100_000, "{}", text.len()),
         Err(error) => assert_eq!(error.error_type, ErrorType::ExecutionError, "{}", error.message),

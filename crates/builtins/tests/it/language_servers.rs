@@ -55,7 +55,9 @@ impl Shop {
 
     async fn ok(&self, args: Value) -> String {
         let shown = args.to_string();
-        self.call(args).await.unwrap_or_else(|error| panic!("{shown}: {} {:?}", error.message, error.detail))
+        self.call(args)
+            .await
+            .unwrap_or_else(|error| panic!("{shown}: {} {:?}", error.message, error.detail))
     }
 
     async fn fails(&self, time: u64, args: Value, kind: ErrorType) -> String {
@@ -226,9 +228,13 @@ for message in requests():
 "#,
     );
     let before = shop.bench.read("ws/a.go");
-    let rename = |name: &str| json!({"action": "rename", "file": ASK, "symbol": "größe", "new_name": name});
+    let rename =
+        |name: &str| json!({"action": "rename", "file": ASK, "symbol": "größe", "new_name": name});
     let text = shop.ok(rename("size")).await;
-    assert!(text.starts_with("Renaming größe to size would change 1 files. Nothing was changed"), "{text}");
+    assert!(
+        text.starts_with("Renaming größe to size would change 1 files. Nothing was changed"),
+        "{text}"
+    );
     assert!(text.contains("--- a/a.go\n+++ b/a.go\n"), "{text}");
     assert!(text.contains("-func größe() {}\n+func size() {}\n"), "{text}");
     assert!(text.contains("-var x = größe\n+var x = size\n"), "{text}");
@@ -272,7 +278,10 @@ while True:
 async fn a_server_that_cannot_start_says_why() {
     let (shop, _folder) = scripted("sys.stderr.write('no licence found\\n'); sys.exit(3)");
     let message = shop.fails(30, definition(), ErrorType::ExecutionError).await;
-    assert!(message.contains("cannot go on: it ended. Its last words: no licence found"), "{message}");
+    assert!(
+        message.contains("cannot go on: it ended. Its last words: no licence found"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -344,8 +353,10 @@ for message in requests():
 
 #[tokio::test]
 async fn odd_answers_are_no_answers() {
-    for odd in ["None", "7", "'x'", "[[]]", "{'contents': 5}", "[{'uri': 'nonsense', 'range': {}}]"] {
-        let (shop, _folder) = scripted(&format!("for message in requests(): answer(message, {odd})"));
+    for odd in ["None", "7", "'x'", "[[]]", "{'contents': 5}", "[{'uri': 'nonsense', 'range': {}}]"]
+    {
+        let (shop, _folder) =
+            scripted(&format!("for message in requests(): answer(message, {odd})"));
         let text = shop.ok(definition()).await;
         assert!(text.starts_with("Nothing was found."), "{odd}: {text}");
         let hover = shop.ok(json!({"action": "hover", "file": ASK, "symbol": "x"})).await;
@@ -358,15 +369,30 @@ async fn what_is_missing_is_named() {
     let shop = Shop::with(|confines| confines);
     shop.put("a.go", "package a\n");
     shop.put("notes.md", "x");
-    let message = shop.fails(30, json!({"action": "hover", "file": "a.go", "line": 0}), ErrorType::NotConfigured).await;
+    let message = shop
+        .fails(30, json!({"action": "hover", "file": "a.go", "line": 0}), ErrorType::NotConfigured)
+        .await;
     assert!(message.contains("go install golang.org/x/tools/gopls@latest"), "{message}");
-    let message = shop.fails(30, json!({"action": "ruff_check", "file": "a.go"}), ErrorType::NotConfigured).await;
+    let message = shop
+        .fails(30, json!({"action": "ruff_check", "file": "a.go"}), ErrorType::NotConfigured)
+        .await;
     assert!(message.contains("pip install ruff"), "{message}");
-    shop.fails(30, json!({"action": "hover", "file": "notes.md", "line": 0}), ErrorType::ValidationError).await;
+    shop.fails(
+        30,
+        json!({"action": "hover", "file": "notes.md", "line": 0}),
+        ErrorType::ValidationError,
+    )
+    .await;
     shop.fails(30, json!({"action": "hover", "line": 0}), ErrorType::ValidationError).await;
     shop.fails(30, json!({"action": "hover", "file": "a.go"}), ErrorType::ValidationError).await;
-    shop.fails(30, json!({"action": "hover", "file": "b.go", "line": 0}), ErrorType::FileNotFound).await;
-    shop.fails(30, json!({"action": "hover", "file": "../a.go", "line": 0}), ErrorType::PathNotAllowed).await;
+    shop.fails(30, json!({"action": "hover", "file": "b.go", "line": 0}), ErrorType::FileNotFound)
+        .await;
+    shop.fails(
+        30,
+        json!({"action": "hover", "file": "../a.go", "line": 0}),
+        ErrorType::PathNotAllowed,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -400,9 +426,15 @@ async fn rust_analyzer_knows_a_project() {
             .into(),
         ..confines
     });
-    shop.put("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    shop.put(
+        "Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    );
     shop.put("src/lib.rs", "pub mod shape;\n\npub fn area() -> u32 {\n    shape::square(3)\n}\n");
-    shop.put("src/shape.rs", "/// The square of a side.\npub fn square(side: u32) -> u32 {\n    side * side\n}\n");
+    shop.put(
+        "src/shape.rs",
+        "/// The square of a side.\npub fn square(side: u32) -> u32 {\n    side * side\n}\n",
+    );
     let square = |action: &str| json!({"action": action, "file": "src/lib.rs", "symbol": "square", "new_name": "quadrat"});
     let text = shop.ok(square("definition")).await;
     assert_eq!(text, "src/shape.rs:2:8: pub fn square(side: u32) -> u32 {\n");
@@ -411,7 +443,8 @@ async fn rust_analyzer_knows_a_project() {
     assert!(shop.ok(square("rename")).await.contains("+    shape::quadrat(3)\n"));
     let symbols = shop.ok(json!({"action": "symbols", "file": "src/lib.rs"})).await;
     assert!(symbols.contains("function area"), "{symbols}");
-    let symbols = shop.ok(json!({"action": "symbols", "file": "src/lib.rs", "symbol": "square"})).await;
+    let symbols =
+        shop.ok(json!({"action": "symbols", "file": "src/lib.rs", "symbol": "square"})).await;
     assert!(symbols.contains("src/shape.rs:2"), "{symbols}");
     let wrong = || json!({"action": "diagnostics", "file": "src/shape.rs"});
     assert!(shop.ok(wrong()).await.contains("Nothing is wrong with src/shape.rs"));
@@ -425,7 +458,10 @@ async fn rust_analyzer_knows_a_project() {
 async fn pylsp_knows_a_project() {
     let Some((path, around)) = installed("pylsp") else { return };
     let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
-    shop.put("shape.py", "def square(side):\n    \"\"\"The square of a side.\"\"\"\n    return side * side\n");
+    shop.put(
+        "shape.py",
+        "def square(side):\n    \"\"\"The square of a side.\"\"\"\n    return side * side\n",
+    );
     shop.put("main.py", "from shape import square\n\nprint(square(3))\n");
     let square = |action: &str| json!({"action": action, "file": "main.py", "line": 2, "symbol": "square", "new_name": "quadrat"});
     let text = shop.ok(square("definition")).await;
@@ -445,7 +481,10 @@ async fn ruff_checks_files_and_folders() {
     shop.put("a.py", "import os\n\nprint(undefined)\n");
     shop.put("b.py", "print(1)\n");
     let text = shop.ok(json!({"action": "ruff_check", "file": "a.py"})).await;
-    assert!(text.starts_with("a.py: 2 findings, 1 of them with a known fix.\na.py:1:8 [F401]"), "{text}");
+    assert!(
+        text.starts_with("a.py: 2 findings, 1 of them with a known fix.\na.py:1:8 [F401]"),
+        "{text}"
+    );
     let text = shop.ok(json!({"action": "ruff_check"})).await;
     assert!(text.contains("a.py:3:7 [F821]"), "{text}");
     let text = shop.ok(json!({"action": "ruff_check", "file": "b.py"})).await;

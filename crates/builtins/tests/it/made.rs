@@ -107,7 +107,9 @@ pub(crate) fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
     }
     files.push((
         "xl/workbook.xml".to_owned(),
-        format!("<workbook xmlns=\"{MAIN}\" xmlns:r=\"{OFFICE}\"><sheets>{names}</sheets></workbook>"),
+        format!(
+            "<workbook xmlns=\"{MAIN}\" xmlns:r=\"{OFFICE}\"><sheets>{names}</sheets></workbook>"
+        ),
     ));
     files.push((
         "xl/_rels/workbook.xml.rels".to_owned(),

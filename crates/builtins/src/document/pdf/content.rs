@@ -156,7 +156,8 @@ impl Rewriting<'_> {
 
     /// Whether that is a form, which is kept; an image is only noted.
     fn is_form(&mut self, name: &[u8]) -> bool {
-        let Some(id) = self.resource(b"XObject", name).and_then(|object| object.as_reference().ok())
+        let Some(id) =
+            self.resource(b"XObject", name).and_then(|object| object.as_reference().ok())
         else {
             return false;
         };

@@ -194,7 +194,10 @@ mod tests {
     #[test]
     fn glyphs_become_the_letters_they_show() {
         assert_eq!(text(&[(0.0, 0.0, "ﬁ"), (5.0, 0.0, "n\u{ad}")]), "fin\n");
-        assert_eq!(text(&[(0.0, 0.0, "a"), (5.0, 0.0, " "), (10.0, 0.0, " "), (15.0, 0.0, "b")]), "a b\n");
+        assert_eq!(
+            text(&[(0.0, 0.0, "a"), (5.0, 0.0, " "), (10.0, 0.0, " "), (15.0, 0.0, "b")]),
+            "a b\n"
+        );
         assert_eq!(text(&[(0.0, 0.0, "a\0\u{1b}")]), "a\n");
         assert_eq!(text(&[]), "");
     }

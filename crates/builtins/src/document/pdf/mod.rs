@@ -20,11 +20,7 @@ use lines::Lines;
 /// Pages that are counted at most; a page tree can be made to look endless.
 const MAX_PAGES: usize = 100_000;
 
-pub(super) fn read<W: Write>(
-    bytes: &[u8],
-    pages: &Pages,
-    sink: &mut Sink<W>,
-) -> Result<(), Fault> {
+pub(super) fn read<W: Write>(bytes: &[u8], pages: &Pages, sink: &mut Sink<W>) -> Result<(), Fault> {
     // Places in the file are counted from its mark.
     let begin = bytes.windows(5).position(|five| five == b"%PDF-").unwrap_or(0);
     let mut document = Document::load_mem(bytes.get(begin..).unwrap_or(bytes)).map_err(failed)?;
