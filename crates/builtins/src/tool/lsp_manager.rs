@@ -5,7 +5,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec, Trust};
+use toolcrib_core::{
+    Assessment, CallCtx, Permission, Tool, ToolError, ToolOutput, ToolSpec, Trust,
+};
 
 use super::{examples, file_spec};
 use crate::fs::Workspace;
@@ -46,6 +48,7 @@ pub(crate) fn spec() -> ToolSpec {
         false,
     );
     spec.group = Some("code".to_owned());
+    spec.permissions.push(Permission::Exec);
     // A server loads its project at the first call.
     spec.timeout = std::time::Duration::from_secs(60);
     spec.parameter_aliases = super::aliases([

@@ -475,6 +475,40 @@ async fn pylsp_knows_a_project() {
 }
 
 #[tokio::test]
+async fn pyright_knows_types() {
+    let Some((path, around)) = installed("pyright") else { return };
+    let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
+    shop.put(
+        "main.py",
+        "def square(side: int) -> int:\n    return side * side\n\n\nsquare(\"x\")\n",
+    );
+    let text = shop.ok(json!({"action": "diagnostics", "file": "main.py"})).await;
+    assert!(text.contains("main.py:5:8 error [reportArgumentType]"), "{text}");
+    shop.put("main.py", "def square(side: int) -> int:\n    return side * side\n\n\nsquare(3)\n");
+    let text = shop.ok(json!({"action": "diagnostics", "file": "main.py"})).await;
+    assert!(text.starts_with("Nothing is wrong with main.py"), "{text}");
+    let text =
+        shop.ok(json!({"action": "references", "file": "main.py", "symbol": "square"})).await;
+    assert_eq!(text, "main.py:1:5: def square(side: int) -> int:\nmain.py:5:1: square(3)\n");
+}
+
+#[tokio::test]
+async fn typescript_language_server_knows_a_project() {
+    let Some((path, around)) = installed("typescript-language-server") else { return };
+    let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
+    shop.put("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}");
+    shop.put("a.ts", "export function square(side: number) {\n  return side * side;\n}\n");
+    shop.put("b.ts", "import { square } from \"./a\";\n\nsquare(\"x\");\n");
+    let square = |action: &str| json!({"action": action, "file": "b.ts", "line": 2, "symbol": "square", "new_name": "quadrat"});
+    let text = shop.ok(square("definition")).await;
+    assert_eq!(text, "a.ts:1:17: export function square(side: number) {\n");
+    let text = shop.ok(json!({"action": "diagnostics", "file": "b.ts"})).await;
+    assert!(text.contains("b.ts:3:8 error [2345]"), "{text}");
+    let text = shop.ok(square("rename")).await;
+    assert!(text.contains("+export function quadrat(side: number) {\n"), "{text}");
+}
+
+#[tokio::test]
 async fn ruff_checks_files_and_folders() {
     let Some((path, around)) = installed("ruff") else { return };
     let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
