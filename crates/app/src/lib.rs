@@ -77,3 +77,14 @@ pub use toolcrib_builtins::workbench as bench;
 
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;
+
+/// Does the work of a worker, the helper that makes sandboxes or the reader of documents, if these arguments, those after the name of the
+/// program, say so. The result is the exit code.
+///
+/// To be called at the very beginning of a program, before it makes threads or reads anything.
+#[must_use]
+pub fn worker_entry(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option<u8> {
+    let args: Vec<std::ffi::OsString> = args.into_iter().collect();
+    sandbox::worker_entry(args.iter().cloned())
+        .or_else(|| toolcrib_builtins::document::worker_entry(args))
+}

@@ -48,7 +48,7 @@ pub struct Settings {
     /// How tools run programs; `None` = no tool does. Its folders of the workspace, and what of ours no program may see, come from the other
     /// settings beside what is in it.
     pub workbench: Option<Confines>,
-    /// The executable that makes sandboxes: its `main` calls [`toolcrib_sandbox::worker_entry`] first. `None` = this very one.
+    /// The executable that makes sandboxes and reads documents: its `main` calls [`crate::worker_entry`] first. `None` = this very one.
     pub sandbox_helper: Option<PathBuf>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,

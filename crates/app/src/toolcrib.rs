@@ -401,6 +401,9 @@ impl Builder {
         let workbench = workbench::bench(&self.settings)?;
         if let Some(workbench) = &workbench {
             builtins = builtins.with_workbench(Arc::clone(workbench));
+            if let Some(worker) = workbench::worker(&self.settings) {
+                builtins = builtins.with_document_worker(worker);
+            }
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         for source in &self.sources {

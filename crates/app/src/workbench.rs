@@ -1,5 +1,6 @@
 //! The bench that tools run programs on: what the settings let programs touch, and the sandbox of this host.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_builtins::workbench::{Confines, Workbench};
@@ -17,6 +18,11 @@ pub(crate) fn bench(settings: &Settings) -> Result<Option<Arc<Workbench>>, Setup
     };
     let backend = local.egress(egress(settings)?);
     Ok(Some(Arc::new(Workbench::new(Arc::new(backend), confines))))
+}
+
+/// The executable that works in other roles: the one that is named, else this one.
+pub(crate) fn worker(settings: &Settings) -> Option<PathBuf> {
+    settings.sandbox_helper.clone().or_else(|| std::env::current_exe().ok())
 }
 
 /// What programs may touch: what was said of it, with the workspace, and without what is ours.

@@ -27,7 +27,7 @@ use table::Table;
 
 fn main() {
     // The helper of the sandbox is this program too.
-    if let Some(code) = toolcrib_app::sandbox::worker_entry(std::env::args_os().skip(1)) {
+    if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
         std::process::exit(code.into());
     }
     if std::env::args().nth(1).as_deref() == Some(rest::ROLE) {

@@ -14,12 +14,15 @@
 //!
 //! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
 
+pub mod document;
 pub mod folder;
 pub mod fs;
 mod git;
 mod html;
+mod lsp;
 pub mod patch;
 mod records;
+mod ruff;
 mod search;
 mod testrun;
 mod text;
@@ -31,12 +34,14 @@ pub mod workbench;
 mod testing;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec, Typed};
 use toolcrib_net::HttpClient;
 
+use document::Documents;
 use fs::Workspace;
 use workbench::Workbench;
 pub use records::{Records, UsageOfRun};
@@ -52,6 +57,7 @@ pub struct Builtins {
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
     records: Option<Records>,
+    document_worker: Option<PathBuf>,
     workbench: Option<Arc<Workbench>>,
 }
 
@@ -63,6 +69,7 @@ impl Default for Builtins {
             client: None,
             artifacts: None,
             records: None,
+            document_worker: None,
             workbench: None,
         }
     }
@@ -75,6 +82,7 @@ impl fmt::Debug for Builtins {
             .field("client", &self.client)
             .field("artifacts", &self.artifacts.is_some())
             .field("records", &self.records.is_some())
+            .field("document_worker", &self.document_worker)
             .field("workbench", &self.workbench)
             .finish_non_exhaustive()
     }
@@ -129,6 +137,13 @@ impl Builtins {
         self
     }
 
+    /// The same with `pdf_read` on the workspace and the bench, by this executable, whose `main` calls [`document::worker_entry`] first.
+    #[must_use]
+    pub fn with_document_worker(mut self, program: impl Into<PathBuf>) -> Self {
+        self.document_worker = Some(program.into());
+        self
+    }
+
     /// The tools, in the order in which they are declared.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -160,6 +175,18 @@ impl Builtins {
                     Typed::handler(test_runner::TestRunner { workspace: ws(), workbench: bench() }),
                 ]);
             }
+        }
+        if let (Some(workspace), Some(workbench), Some(program)) =
+            (&self.workspace, &self.workbench, &self.document_worker)
+        {
+            let documents = Documents::new(Arc::clone(workbench), program);
+            let workspace = Arc::clone(workspace);
+            handlers.push(Typed::handler(pdf_read::PdfRead { workspace, documents }));
+        }
+        if let (Some(workspace), Some(workbench)) = (&self.workspace, &self.workbench) {
+            let servers = lsp::Servers::new(Arc::clone(workbench));
+            let workspace = Arc::clone(workspace);
+            handlers.push(Typed::handler(lsp_manager::LspManager { workspace, servers }));
         }
         if let Some(client) = &self.client {
             let client = || client.clone();
@@ -215,6 +242,8 @@ pub fn specs() -> Vec<ToolSpec> {
         code_search::spec(),
         git_manager::spec(),
         test_runner::spec(),
+        pdf_read::spec(),
+        lsp_manager::spec(),
         http_request::spec(),
         fetch_url::spec(),
         read_artifact::spec(),

@@ -38,6 +38,8 @@ fn names_aliases_and_parameters_are_well_formed() {
             "code_search",
             "git_manager",
             "test_runner",
+            "pdf_read",
+            "lsp_manager",
             "http_request",
             "fetch_url",
             "read_artifact",
@@ -107,8 +109,8 @@ fn the_source_holds_what_has_its_means() {
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    // Neither stored results, nor records, nor programs.
-    assert_eq!(more.handlers().len(), specs().len() - 5);
+    // Neither stored results, nor records, nor a bench for programs, documents and language servers.
+    assert_eq!(more.handlers().len(), specs().len() - 7);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());
     assert_eq!(view.find("web_fetch").expect("alias").spec().name.as_str(), "fetch_url");

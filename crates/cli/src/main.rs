@@ -25,7 +25,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     // Before anything else: the sandbox helper is this executable too, and has to have one thread.
-    if let Some(code) = toolcrib_app::sandbox::worker_entry(std::env::args_os().skip(1)) {
+    if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
     let cli = cli::Cli::parse();

@@ -34,8 +34,15 @@ const TO_ASK: &[Need] = &[
 ];
 
 /// Packages of Python that tests use, with the versions that they were written for.
-const PYTHON: &[&str] =
-    &["schemathesis==4.32.5", "datamodel-code-generator==0.89.0", "mypy==2.4.1"];
+const PYTHON: &[&str] = &[
+    "schemathesis==4.32.5",
+    "datamodel-code-generator==0.89.0",
+    "mypy==2.4.1",
+    // A language server and a linter that the tool for code is tested with.
+    "python-lsp-server==1.15.0",
+    "pyflakes==4.1.0",
+    "ruff==0.17.6",
+];
 
 /// Needed to fuzz.
 const TO_FUZZ: &[Need] =
@@ -43,6 +50,9 @@ const TO_FUZZ: &[Need] =
 
 /// Components of the Rust toolchain that the house checks use.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
+
+/// A language server that the tool for code is tested with.
+const RUST_ANALYZER: &str = "rust-analyzer";
 
 /// Makes sure that tests and house checks can run.
 pub(crate) fn for_tests() -> Result<()> {
@@ -52,7 +62,21 @@ pub(crate) fn for_tests() -> Result<()> {
             process::run(Command::new("rustup").args(["component", "add", component]))?;
         }
     }
+    language_servers();
     Ok(())
+}
+
+/// Gets the language servers of tests. Without them the tests say what they did not try.
+fn language_servers() {
+    if !process::works(RUST_ANALYZER, &["--version"]) {
+        let added = Command::new("rustup").args(["component", "add", RUST_ANALYZER]).status();
+        if !added.is_ok_and(|status| status.success()) {
+            println!("{RUST_ANALYZER} could not be installed; its tests are left out");
+        }
+    }
+    if let Err(error) = python("pylsp") {
+        println!("language servers for Python could not be installed: {error}");
+    }
 }
 
 /// A program of the Python packages that tests use; they are installed beside what is built, once.

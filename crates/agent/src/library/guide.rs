@@ -56,6 +56,11 @@ struct RawExample {
     args: Map<String, Value>,
 }
 
+/// Whether the tool of a shipped guide is there. One that cannot be read is for everybody, so that somebody is told.
+pub(super) fn is_for(text: &str, tools: &Tools<'_>) -> bool {
+    front_matter::yaml::<RawGuide>(text).map_or(true, |raw| tools.canonical(&raw.tool).is_ok())
+}
+
 /// Reads a guide and checks every example against the real schema of the tool.
 ///
 /// # Errors

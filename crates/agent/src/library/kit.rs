@@ -63,6 +63,12 @@ struct RawStep {
     note: String,
 }
 
+/// Whether all tools of a shipped kit are there. One that cannot be read is for everybody, so that somebody is told.
+pub(super) fn is_for(text: &str, tools: &Tools<'_>) -> bool {
+    let is_there = |step: &RawStep| tools.canonical(&step.tool).is_ok();
+    front_matter::yaml::<RawKit>(text).map_or(true, |raw| raw.steps.iter().all(is_there))
+}
+
 /// Reads a kit and checks every step against the real schema of its tool.
 ///
 /// # Errors

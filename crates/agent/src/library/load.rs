@@ -51,13 +51,15 @@ impl Library {
         let mut problems = Vec::new();
         let skills = skills(&folders.skills, &mut problems);
         let agents = agents(&folders.agents, &skills, tools, &mut problems);
-        let kits = typed("kits", &built_in::KITS, &folders.kits, &mut problems, |text, place| {
+        // Some tools are there only where programs can be run; what is shipped for them is left out where they are not.
+        let shipped = built_in::KITS.iter().filter(|(_, text)| kit::is_for(text, tools));
+        let kits = typed("kits", shipped, &folders.kits, &mut problems, |text, place| {
             kit::read(text, place, tools)
         });
-        let guides =
-            typed("guides", &built_in::GUIDES, &folders.guides, &mut problems, |text, place| {
-                guide::read(text, place, tools)
-            });
+        let shipped = built_in::GUIDES.iter().filter(|(_, text)| guide::is_for(text, tools));
+        let guides = typed("guides", shipped, &folders.guides, &mut problems, |text, place| {
+            guide::read(text, place, tools)
+        });
         let mut agents = layered("agent", agents, folders.trusted, &mut problems);
         if !folders.trusted {
             without_roles(&mut agents, &mut problems);
@@ -260,9 +262,9 @@ fn is_draft(path: &Path) -> bool {
 }
 
 /// Kits or guides, built in and from folders.
-fn typed<T>(
+fn typed<'a, T>(
     kind: &str,
-    shipped: &[(&str, &str)],
+    shipped: impl Iterator<Item = &'a (&'a str, &'a str)>,
     folders: &[Folder],
     problems: &mut Vec<Problem>,
     read: impl Fn(&str, Place) -> Result<T, String>,

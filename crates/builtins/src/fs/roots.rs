@@ -185,6 +185,18 @@ impl Roots {
         self.beneath(root).resolve(path, Last::Real)
     }
 
+    /// The real path of a plain file that is there, for telling a program that sees the same files. Nothing of ours is opened by it.
+    ///
+    /// # Errors
+    /// [`FsError`], as [`Self::resolve`]; [`Fault::NotFound`] when nothing is there.
+    pub(crate) fn real_path(&self, path: &str) -> Result<PathBuf, FsError> {
+        let spot = self.resolve(path, Last::Follow)?;
+        match spot.node {
+            None => Err(Fault::NotFound.at(path)),
+            Some(_) => Ok(spot.root.path.join(&spot.real)),
+        }
+    }
+
     /// What two paths have in common when they name the same file: for locks. Made of text alone; links are not looked at.
     #[must_use]
     pub fn lock_key(&self, path: &str) -> Option<String> {

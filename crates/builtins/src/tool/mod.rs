@@ -13,8 +13,10 @@ pub(crate) mod git_manager;
 pub(crate) mod http_request;
 pub(crate) mod introspect;
 pub(crate) mod list_dir;
+pub(crate) mod lsp_manager;
 pub(crate) mod make_dir;
 pub(crate) mod move_path;
+pub(crate) mod pdf_read;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
@@ -95,7 +97,7 @@ fn lock(assessment: Assessment, roots: &Roots, path: &str, access: Access) -> As
 }
 
 /// Runs blocking file work away from the async threads; a panic in it stays a panic.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     match tokio::task::spawn_blocking(work).await {

@@ -10,6 +10,9 @@
 mod bench;
 mod git;
 mod testrun;
+mod documents;
+mod language_servers;
+mod made;
 mod workbench;
 
 /// The text of a result.

@@ -22,6 +22,7 @@ mod config_set;
 mod daemon;
 mod daemon_log;
 mod docs;
+mod documents;
 mod doctor;
 mod editing;
 mod exec;

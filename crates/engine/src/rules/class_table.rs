@@ -36,7 +36,7 @@ pub(super) struct Class {
 }
 
 const READS: &[&str] =
-    &["read_file", "file_info", "list_dir", "find_files", "code_search", "pdf_read"];
+    &["read_file", "file_info", "list_dir", "find_files", "code_search", "pdf_read", "lsp_manager"];
 const EDITS: &[&str] =
     &["edit_file", "diff_editor", "write_file", "make_dir", "delete_file", "move_path", "copy_path"];
 /// What the actions of `file_manager` mean.
@@ -131,6 +131,8 @@ const PLAIN: Use = Use {
 };
 const READ: Use = Use { reads: true, ..PLAIN };
 const LIST: Use = Use { default: Some("."), within: true, ..READ };
+/// A language server reads the project around the file that it is asked about.
+const PROJECT: Use = Use { arguments: &["project_root"], ..LIST };
 const WRITE: Use = Use { writes: true, ..PLAIN };
 const CHANGE: Use = Use { reads: true, ..WRITE };
 const DELETE: Use = Use { tree: true, destroys: true, ..WRITE };
@@ -146,6 +148,7 @@ pub(super) const PATHS: &[(&str, &[Use])] = &[
     ("list_dir", &[LIST]),
     ("find_files", &[LIST]),
     ("code_search", &[LIST]),
+    ("lsp_manager", &[READ, PROJECT]),
     ("write_file", &[WRITE]),
     ("make_dir", &[WRITE]),
     ("edit_file", &[CHANGE]),

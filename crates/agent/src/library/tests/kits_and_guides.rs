@@ -108,3 +108,28 @@ fn only_kits_and_guides_whose_tools_are_in_view_are_given() {
     assert_eq!(names(&["read_file", "edit_file"]), (vec![], 1));
     assert_eq!(names(&["read_file"]), (vec![], 0));
 }
+
+#[test]
+fn what_is_shipped_can_be_read_and_waits_for_its_tools() {
+    use super::super::built_in::{GUIDES, KITS};
+    // Every tool is there, and takes anything.
+    let shipped = KITS.iter().chain(&GUIDES).map(|(_, text)| *text);
+    let named = shipped.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("tool: "));
+    let all: Vec<ToolNames> = named
+        .map(|name| ToolNames {
+            name: name.to_owned(),
+            aliases: vec![],
+            group: None,
+            source: "builtin".to_owned(),
+        })
+        .collect();
+    let library = Library::load(&Folders::default(), &Tools { names: &all, check: &|_, _| Ok(()) });
+    assert_eq!(library.problems, []);
+    assert_eq!((library.kits.len(), library.guides.len()), (KITS.len(), GUIDES.len()));
+    let none = Library::load(&Folders::default(), &Tools { names: &[], check: &|_, _| Ok(()) });
+    assert_eq!(none.problems, []);
+    assert_eq!((none.kits.len(), none.guides.len()), (0, 0));
+    // Of those that are not shipped, an unknown tool is a problem still.
+    let file = "tool_kit: x\ndescription: d\nsteps: [{tool: no_such_tool}]";
+    assert!(tools(|tools| kit::read(file, Place::BuiltIn, tools)).is_err());
+}
