@@ -92,7 +92,11 @@ pub(crate) fn answer(
     }
     let mut lines = Vec::new();
     if let Some(raised) = &raised {
-        lines.push(if raised.trace.is_empty() { raised.kind.clone() } else { raised.trace.clone() });
+        lines.push(if raised.trace.is_empty() {
+            raised.kind.clone()
+        } else {
+            raised.trace.clone()
+        });
         lines.extend((about.advice)(raised));
     }
     let (files, pictures) = files(ctx, about.files, &mut lines);
@@ -153,7 +157,10 @@ fn files(
             || "not kept beyond this run".to_owned(),
             |artifact| format!("stored as {artifact}"),
         );
-        lines.push(format!("File {}: {} bytes, {media_type}, {where_it_is}.", made.path, made.bytes));
+        lines.push(format!(
+            "File {}: {} bytes, {media_type}, {where_it_is}.",
+            made.path, made.bytes
+        ));
         about.push(json!({"path": made.path, "bytes": made.bytes, "media_type": media_type, "artifact": kept}));
         let is_picture = PICTURE_TYPES.iter().any(|(_, kind)| *kind == media_type);
         if let Some(data) = bytes
@@ -175,7 +182,9 @@ pub(crate) fn is_kept(place: usize, made: &Made) -> bool {
 fn media_type(path: &str) -> &'static str {
     let end = path.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
     let all = PICTURE_TYPES.iter().chain(&TYPES);
-    all.into_iter().find(|(known, _)| *known == end).map_or("application/octet-stream", |(_, kind)| kind)
+    all.into_iter()
+        .find(|(known, _)| *known == end)
+        .map_or("application/octet-stream", |(_, kind)| kind)
 }
 
 /// The error of code that did not end by itself.

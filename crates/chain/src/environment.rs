@@ -180,7 +180,8 @@ impl Environment {
             python: format!("{major}.{minor}.{patch}"),
             packages,
         };
-        let text = serde_json::to_vec(&installed).map_err(|error| at(&self.marker())(error.into()))?;
+        let text =
+            serde_json::to_vec(&installed).map_err(|error| at(&self.marker())(error.into()))?;
         std::fs::write(self.marker(), text).map_err(at(&self.marker()))
     }
 

@@ -51,9 +51,7 @@ pub(crate) enum End {
     /// By itself.
     Done(Done),
     /// Its time was over; whether its variables are still there.
-    TimedOut {
-        kept: bool,
-    },
+    TimedOut { kept: bool },
     /// The call was stopped.
     Cancelled,
     /// The process that ran it ended.

@@ -99,8 +99,7 @@ impl Interpreter {
         program: &Path,
         env: &[(OsString, OsString)],
     ) -> Result<Self, InterpreterError> {
-        let broken =
-            |what: String| InterpreterError::Broken { program: program.to_owned(), what };
+        let broken = |what: String| InterpreterError::Broken { program: program.to_owned(), what };
         let mut asking = Program::new(program, "/")
             .args(["-I", "-c", QUESTION])
             .limits(Limits { time: ASKED, ..Limits::default() });

@@ -45,7 +45,8 @@ impl<'a> Printed<'a> {
     /// The last that was printed, as a sentence for an error; empty if nothing was.
     pub(crate) fn last_words(&self) -> String {
         let text = String::from_utf8_lossy(&self.recent);
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER);
+        let text =
+            text.trim_matches(|c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER);
         if text.is_empty() { String::new() } else { format!(" It printed last:\n{text}") }
     }
 

@@ -15,7 +15,8 @@ pub(crate) fn refusal(error: &SandboxError) -> ToolError {
         _ => "The sandbox could not be made, so nothing was run.".to_owned(),
     };
     let advice = "Do not try again; tell the user that `toolcrib sandbox status` says what this machine gives.";
-    ToolError::new(ErrorType::SandboxError, format!("{text} {advice}")).with_detail(error.to_string())
+    ToolError::new(ErrorType::SandboxError, format!("{text} {advice}"))
+        .with_detail(error.to_string())
 }
 
 /// The error of a call whose worker or kernel was started and said nothing useful; nothing of the code has run.

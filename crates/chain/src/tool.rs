@@ -94,8 +94,12 @@ fn spec(full: bool) -> ToolSpec {
     spec.group = Some("code".to_owned());
     spec.aliases = vec!["code_eval".to_owned()];
     let alias = |other: &str, name: &str| (other.to_owned(), name.to_owned());
-    spec.parameter_aliases =
-        vec![alias("script", "code"), alias("source", "code"), alias("python", "code"), alias("timeout_seconds", "timeout")];
+    spec.parameter_aliases = vec![
+        alias("script", "code"),
+        alias("source", "code"),
+        alias("python", "code"),
+        alias("timeout_seconds", "timeout"),
+    ];
     // Code execution is high at least (DESIGN 9, Effect and reach).
     (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
     spec.reach = Reach { exec: true, ..Reach::default() };
@@ -105,7 +109,10 @@ fn spec(full: bool) -> ToolSpec {
     spec.trust = Trust::Workspace;
     let example = |need: &str, args| Example { need: need.to_owned(), args };
     spec.examples = vec![
-        example("What is 17 % of 2,349?", json!({"code": "2349 * 17 / 100", "level": "expression"})),
+        example(
+            "What is 17 % of 2,349?",
+            json!({"code": "2349 * 17 / 100", "level": "expression"}),
+        ),
         example(
             "Plot the sine",
             json!({"code": "import numpy as np, matplotlib.pyplot as plt\nx = np.linspace(0, 6.3)\nplt.plot(x, np.sin(x))", "level": "full"}),

@@ -11,7 +11,8 @@ use monty_types::{
 
 use super::fault::{self, When};
 use super::output::Output;
-use crate::protocol::{Done, Run, Shown, VALUE_BYTES, head};
+use super::show::shown;
+use crate::protocol::{Done, Run};
 
 /// The name of the code in tracebacks.
 pub(super) const NAME: &str = "<code>";
@@ -80,14 +81,4 @@ fn answer(stopped: RunProgress, print: PrintWriter<'_>) -> Result<RunProgress, M
             waits.abort(MontyException::new(ExcType::RuntimeError, Some(text)), print)
         }
     }
-}
-
-/// A value as `repr` shows it; `None` for `None`.
-fn shown(value: &MontyObject) -> Option<Shown> {
-    if matches!(value, MontyObject::None) {
-        return None;
-    }
-    let text = value.py_repr();
-    let kind = value.type_name().to_owned();
-    Some(Shown { bytes: text.len() as u64, text: head(&text, VALUE_BYTES).to_owned(), kind })
 }

@@ -3,6 +3,7 @@
 mod fault;
 mod interpret;
 mod output;
+mod show;
 
 use std::ffi::OsString;
 use std::io;
