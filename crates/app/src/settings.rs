@@ -10,6 +10,7 @@ use toolcrib_store::vault::{Vault, VaultError};
 
 use crate::hooks::CommandHook;
 use crate::permissions::PermissionTable;
+use crate::python_settings::PythonSettings;
 
 /// Everything that can be set. The state folder has no default: a library does not look for a home folder.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct Settings {
     pub secret_config: HashMap<String, HashMap<String, String>>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
+    /// Code execution; `None` = there is no tool for it.
+    pub python: Option<PythonSettings>,
 }
 
 /// A folder whose sub-folders are tools.
@@ -94,6 +97,7 @@ impl Settings {
             permissions: PermissionTable::default(),
             hooks: Vec::new(),
             locale: None,
+            python: None,
         }
     }
 }

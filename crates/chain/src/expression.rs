@@ -203,6 +203,7 @@ impl Worker {
             code: code.to_owned(),
             time_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
             memory: MEMORY,
+            mark: String::new(),
         };
         let talking = async {
             frame::send(&mut self.to, &Order::Run(run)).await?;

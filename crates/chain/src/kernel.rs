@@ -71,6 +71,39 @@ pub(crate) struct Kernel {
     alive: bool,
 }
 
+/// The output of one call, up to the mark that ends it.
+struct UpToMark {
+    mark: Vec<u8>,
+    /// What may be the beginning of the mark.
+    held: Vec<u8>,
+    ended: bool,
+}
+
+impl UpToMark {
+    fn new(mark: &str) -> Self {
+        Self { mark: mark.as_bytes().to_vec(), held: Vec::new(), ended: false }
+    }
+
+    fn push(&mut self, bytes: &[u8], printed: &mut Printed<'_>) {
+        if self.ended {
+            return;
+        }
+        self.held.extend_from_slice(bytes);
+        let found = self.held.windows(self.mark.len()).position(|part| part == self.mark);
+        self.ended = found.is_some();
+        let certain = found.unwrap_or_else(|| self.held.len().saturating_sub(self.mark.len()));
+        printed.push(self.held.get(..certain).unwrap_or_default());
+        self.held.drain(..certain);
+    }
+
+    /// What was held, where no mark comes any more.
+    fn give_up(self, printed: &mut Printed<'_>) {
+        if !self.ended {
+            printed.push(&self.held);
+        }
+    }
+}
+
 /// What came of giving it code.
 struct Heard {
     /// Its answer; `None` = its time is over.
@@ -157,14 +190,17 @@ impl Kernel {
         printed: &mut Printed<'_>,
     ) -> End {
         self.runs += 1;
-        let Heard { said, late, stopped } = self.talk(code, limit, cancel, printed).await;
+        let mark = format!("\0{}\0", toolcrib_core::CallId::fresh());
+        let mut output = UpToMark::new(&mark);
+        let heard = self.talk(code, &mark, limit, cancel, |piece| output.push(piece, printed)).await;
+        let Heard { said, late, stopped } = heard;
         match said {
             None => {
                 self.kill().await;
                 if stopped { End::Cancelled } else { End::TimedOut { kept: false } }
             }
             Some(Ok(Some(Said::Done(done)))) if done.id == self.runs => {
-                self.rest_of_output(printed).await;
+                self.rest_of_output(output, printed).await;
                 let interrupted =
                     done.raised.as_ref().is_some_and(|raised| raised.kind == "KeyboardInterrupt");
                 match (stopped, late && interrupted) {
@@ -174,7 +210,7 @@ impl Kernel {
                 }
             }
             Some(Ok(None)) => {
-                self.rest_of_output(printed).await;
+                self.rest_of_output(output, printed).await;
                 End::Died(self.death().await)
             }
             Some(said) => {
@@ -188,12 +224,13 @@ impl Kernel {
     async fn talk(
         &mut self,
         code: &str,
+        mark: &str,
         limit: Duration,
         cancel: &CancellationToken,
-        printed: &mut Printed<'_>,
+        mut print: impl FnMut(&[u8]),
     ) -> Heard {
         let time_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let run = Run { id: self.runs, code: code.to_owned(), time_ms, memory: 0 };
+        let run = Run { id: self.runs, code: code.to_owned(), time_ms, memory: 0, mark: mark.to_owned() };
         let bridge = &mut self.bridge;
         let talking = async {
             frame::send(bridge, &Order::Run(run)).await?;
@@ -220,7 +257,7 @@ impl Kernel {
                 }
                 said = &mut talking => break Some(said),
                 read = self.output.read(&mut piece), if open => match read {
-                    Ok(count @ 1..) => printed.push(piece.get(..count).unwrap_or_default()),
+                    Ok(count @ 1..) => print(piece.get(..count).unwrap_or_default()),
                     _ => open = false,
                 },
             }
@@ -228,19 +265,19 @@ impl Kernel {
         Heard { said, late, stopped }
     }
 
-    /// Takes what was printed before the answer was given: it is in the pipe already.
-    async fn rest_of_output(&mut self, printed: &mut Printed<'_>) {
+    /// Takes what was printed before the answer was given, to the mark after it. Code that closed its output has none.
+    async fn rest_of_output(&mut self, mut output: UpToMark, printed: &mut Printed<'_>) {
         let mut piece = vec![0; PIECE];
-        loop {
-            tokio::select! {
-                biased;
-                read = self.output.read(&mut piece) => match read {
-                    Ok(count @ 1..) => printed.push(piece.get(..count).unwrap_or_default()),
+        let reading = async {
+            while !output.ended {
+                match self.output.read(&mut piece).await {
+                    Ok(count @ 1..) => output.push(piece.get(..count).unwrap_or_default(), printed),
                     _ => return,
-                },
-                () = std::future::ready(()) => return,
+                }
             }
-        }
+        };
+        let _ = timeout(GRACE, reading).await;
+        output.give_up(printed);
     }
 
     async fn kill(&mut self) {

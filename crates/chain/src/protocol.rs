@@ -9,7 +9,7 @@ pub(crate) const PROTOCOL: u32 = 1;
 pub(crate) const VALUE_BYTES: usize = 256 << 10;
 
 /// Bytes of the words of an exception, its traceback included.
-pub(crate) const TRACE_BYTES: usize = 32 << 10;
+pub(crate) const TRACE_BYTES: usize = 8 << 10;
 
 /// What a process is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub(crate) struct Run {
     pub(crate) time_ms: u64,
     /// Bytes of memory that it may use beyond what the process has. A kernel is bounded from outside.
     pub(crate) memory: u64,
+    /// What a kernel prints last of all, so that it is known where its output ends.
+    #[serde(default)]
+    pub(crate) mark: String,
 }
 
 /// What a process says.

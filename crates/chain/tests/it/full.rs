@@ -146,8 +146,16 @@ async fn what_code_leaves_behind_ends_with_the_call() {
     let code = "import subprocess\nleft = subprocess.Popen(['setsid', 'sleep', '1000'])\nsubprocess.Popen(['sh', '-c', 'sleep 1000 & sleep 1000 &'])\nNone";
     world.full(code).await;
     assert_eq!(world.full("left.wait()").await.text(), "-9");
-    let count = "import os\nsum(b'sleep' in open(f'/proc/{p}/cmdline', 'rb').read() for p in os.listdir('/proc') if p.isdigit() and os.access(f'/proc/{p}/cmdline', 4) and open(f'/proc/{p}/stat').read().split()[3] != '0' and os.stat(f'/proc/{p}').st_uid == os.getuid())";
-    assert_eq!(world.full(count).await.text(), "0");
+    let count = "import os\n[p for p in os.listdir('/proc') if p.isdigit() and open(f'/proc/{p}/stat').read().split()[1:3] in (['(sleep)', 'S'], ['(sh)', 'S'])]";
+    assert_eq!(world.full(count).await.text(), "[]");
+}
+
+#[tokio::test]
+async fn a_copy_of_the_kernel_says_nothing() {
+    let world = World::new().await;
+    let said = world.full("import os\nparent = os.getpid()\nchild = os.fork()\nif child: os.waitpid(child, 0)\nos.getpid() == parent").await;
+    assert_eq!(said.text(), "True");
+    assert_eq!(world.full("2").await.text(), "2");
 }
 
 #[tokio::test]

@@ -97,7 +97,9 @@ impl Source {
                     }
                 }
                 (
-                    ["providers", _, "key_file"] | ["server", "socket" | "tls_cert" | "tls_key"],
+                    ["providers", _, "key_file"]
+                    | ["server", "socket" | "tls_cert" | "tls_key"]
+                    | ["python", "program"],
                     Value::String(file),
                 ) => {
                     *file = key::at(Path::new(file.as_str()), folder, env).display().to_string();
