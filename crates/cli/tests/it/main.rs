@@ -34,6 +34,7 @@ mod own_tools;
 mod planted;
 mod policy;
 mod presets;
+mod python;
 mod reference;
 mod resume;
 mod rules;
