@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use toolcrib_core::{CancellationToken, ToolError};
@@ -18,6 +17,7 @@ use crate::interpreter::Interpreter;
 use crate::printed::Printed;
 use crate::protocol::{Order, PROTOCOL, Run, Said};
 use crate::refusal::{not_ready, refusal};
+use crate::scratch::Scratch;
 
 /// The program of a kernel.
 const PROGRAM: &str = include_str!("kernel.py");
@@ -64,9 +64,10 @@ pub(crate) struct Kernel {
     output: Output,
     backend: Arc<dyn Backend>,
     policy: Policy,
-    folder: TempDir,
+    folder: Scratch,
     engine: String,
     runs: u64,
+    has_packages: bool,
     /// Whether it can run more.
     alive: bool,
 }
@@ -141,6 +142,7 @@ impl Kernel {
             folder,
             engine: String::new(),
             runs: 0,
+            has_packages: making.interpreter.has_packages,
             alive: true,
         };
         match timeout(START, frame::receive(&mut kernel.bridge)).await {
@@ -176,6 +178,11 @@ impl Kernel {
         self.alive
     }
 
+    /// Whether it has the packages of the managed environment.
+    pub(crate) fn has_packages(&self) -> bool {
+        self.has_packages
+    }
+
     /// A file that the code made, of at most so many bytes.
     pub(crate) async fn file(&mut self, path: &str, most: usize) -> Option<Vec<u8>> {
         let path = self.folder.path().join(path);
@@ -192,7 +199,8 @@ impl Kernel {
         self.runs += 1;
         let mark = format!("\0{}\0", toolcrib_core::CallId::fresh());
         let mut output = UpToMark::new(&mark);
-        let heard = self.talk(code, &mark, limit, cancel, |piece| output.push(piece, printed)).await;
+        let heard =
+            self.talk(code, &mark, limit, cancel, |piece| output.push(piece, printed)).await;
         let Heard { said, late, stopped } = heard;
         match said {
             None => {
@@ -230,7 +238,8 @@ impl Kernel {
         mut print: impl FnMut(&[u8]),
     ) -> Heard {
         let time_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let run = Run { id: self.runs, code: code.to_owned(), time_ms, memory: 0, mark: mark.to_owned() };
+        let run =
+            Run { id: self.runs, code: code.to_owned(), time_ms, memory: 0, mark: mark.to_owned() };
         let bridge = &mut self.bridge;
         let talking = async {
             frame::send(bridge, &Order::Run(run)).await?;
@@ -317,9 +326,8 @@ impl Kernel {
 }
 
 /// A folder of its own, with what matplotlib found out about fonts when it was installed.
-fn folder(making: &Making<'_>) -> std::io::Result<TempDir> {
-    std::fs::create_dir_all(making.scratch)?;
-    let folder = tempfile::Builder::new().prefix("run-").tempdir_in(making.scratch)?;
+fn folder(making: &Making<'_>) -> std::io::Result<Scratch> {
+    let folder = Scratch::new(making.scratch)?;
     let settings = folder.path().join(SETTINGS);
     std::fs::create_dir(&settings)?;
     for file in &making.interpreter.fonts {

@@ -23,6 +23,7 @@ mod kernels;
 mod printed;
 mod protocol;
 mod refusal;
+mod scratch;
 mod setup;
 mod tool;
 mod worker;

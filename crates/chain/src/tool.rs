@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use toolcrib_core::{
     Assessment, CallCtx, Effect, ErrorType, Example, Permission, Reach, Risk, Tool, ToolError,
     ToolName, ToolOutput, ToolSpec, Trust, remote_name, schema,
@@ -14,6 +14,7 @@ use toolcrib_core::{
 use toolcrib_sandbox::Level as SandboxLevel;
 
 use crate::answer::{self, About, Level};
+use crate::environment::EnvironmentState;
 use crate::expression::{End, Expressions, Ran};
 use crate::interpreter::{Interpreter, InterpreterError};
 use crate::kernel::{Kernel, Making};
@@ -48,8 +49,8 @@ pub(crate) struct CodeExec {
     setup: Setup,
     expressions: Arc<Expressions>,
     kernels: Kernels,
-    /// The Python that was found.
-    interpreter: OnceCell<Interpreter>,
+    /// The Python that was found, and what there was of the managed environment then.
+    found: Mutex<Option<(EnvironmentState, Interpreter)>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -179,7 +180,7 @@ impl CodeExec {
             setup,
             expressions: Arc::new(expressions),
             kernels: Kernels::default(),
-            interpreter: OnceCell::new(),
+            found: Mutex::default(),
         }
     }
 
@@ -200,10 +201,9 @@ impl CodeExec {
         args: &Args,
         printed: Printed<'_>,
     ) -> Result<ToolOutput, ToolError> {
-        let interpreter = self.interpreter().await?;
         let Some(run) = ctx.run else {
             // Outside of a run nobody comes back for the variables.
-            let mut kernel = self.start(interpreter).await?;
+            let mut kernel = self.start().await?;
             return self.run(ctx, args, &mut kernel, printed, Vec::new()).await;
         };
         let place = self.kernels.place(&run.to_string());
@@ -214,7 +214,7 @@ impl CodeExec {
             }
         };
         let reset = args.reset.unwrap_or(false);
-        let (mut kernel, gone) = seat.kernel(reset, self.start(interpreter)).await?;
+        let (mut kernel, gone) = seat.kernel(reset, self.start()).await?;
         let gone = gone.map(|why| {
             format!("(This is a new start: the variables of before are gone because {why}.)")
         });
@@ -248,29 +248,36 @@ impl CodeExec {
             };
             files.push((made, bytes));
         }
-        let has_packages = self.interpreter.get().is_some_and(|found| found.has_packages);
-        let advice = if has_packages { no_advice } else { offer_packages };
+        let advice = if kernel.has_packages() { no_advice } else { offer_packages };
         answer::answer(ctx, ran, printed, About { level: Level::Full, limit, notes, files, advice })
     }
 
-    async fn start(&self, interpreter: &Interpreter) -> Result<Kernel, ToolError> {
+    async fn start(&self) -> Result<Kernel, ToolError> {
+        let interpreter = &self.interpreter().await.map_err(|error| no_python(&error))?;
         let Setup { backend, scratch, denied, minimum, memory, .. } = &self.setup;
         let (minimum, memory) = (*minimum, *memory);
         Kernel::start(&Making { backend, interpreter, scratch, denied, minimum, memory }).await
     }
 
-    async fn interpreter(&self) -> Result<&Interpreter, ToolError> {
+    /// The Python for a new kernel. It is looked for again when the managed environment came or went.
+    async fn interpreter(&self) -> Result<Interpreter, InterpreterError> {
         let Setup { program, env, environment, .. } = &self.setup;
-        let finding = || async {
-            if let Some(program) = program {
-                return Interpreter::at(program, env).await;
-            }
-            match environment.interpreter(env).await {
-                Some(found) => found,
-                None => Interpreter::find(env).await,
-            }
+        let mut found = self.found.lock().await;
+        let state = environment.state();
+        if let Some((then, interpreter)) = &*found
+            && *then == state
+        {
+            return Ok(interpreter.clone());
+        }
+        let interpreter = match program {
+            Some(program) => Interpreter::at(program, env).await?,
+            None => match environment.interpreter(env).await {
+                Some(interpreter) => interpreter?,
+                None => Interpreter::find(env).await?,
+            },
         };
-        self.interpreter.get_or_try_init(finding).await.map_err(|error| no_python(&error))
+        *found = Some((state, interpreter.clone()));
+        Ok(interpreter)
     }
 }
 

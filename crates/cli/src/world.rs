@@ -13,7 +13,9 @@ use toolcrib_app::core::near::slips;
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::workspace::Roots;
-use toolcrib_app::{Builder, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib};
+use toolcrib_app::{
+    Builder, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
+};
 
 use crate::cli::{Brain, World};
 use crate::config::{self, Config, Env, OnAsk};

@@ -25,7 +25,9 @@ fn install(environment: &Environment, json: bool) -> Result<u8, Failure> {
     let python = world::block_on(async { find(&env).await.map_err(|error| missing(&error)) })?;
     output::remark(&format!("using {}", shown(&python)), json);
     environment.install(&python, &env).map_err(|error| {
-        Failure::run(format!("{error}; nothing of it is used. `toolcrib python install` begins anew"))
+        Failure::run(format!(
+            "{error}; nothing of it is used. `toolcrib python install` begins anew"
+        ))
     })?;
     status(environment, json)
 }
@@ -96,7 +98,9 @@ fn text(environment: &Environment, state: &EnvironmentState, found: Option<&Foun
         EnvironmentState::Outdated => "those of another version of Toolcrib are installed",
         _ => "they are not installed",
     };
-    format!("{python}\nwithout numpy, pandas and matplotlib: {why}; `toolcrib python install` installs them\n")
+    format!(
+        "{python}\nwithout numpy, pandas and matplotlib: {why}; `toolcrib python install` installs them\n"
+    )
 }
 
 fn word(state: &EnvironmentState) -> &'static str {

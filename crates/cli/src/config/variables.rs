@@ -20,7 +20,15 @@ const TOP: [(&str, &str); 2] = [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK
 
 /// Sections whose keys have variables; programs and trust come from files alone.
 const SECTIONS: [&str; 10] = [
-    "model", "providers", "models", "limits", "tools", "agent", "permissions", "flags", "server",
+    "model",
+    "providers",
+    "models",
+    "limits",
+    "tools",
+    "agent",
+    "permissions",
+    "flags",
+    "server",
     "python",
 ];
 

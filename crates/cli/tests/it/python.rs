@@ -47,8 +47,7 @@ fn code_execution_is_off_until_it_is_switched_on_and_asks() {
     let (answer, code) = python.call(&args);
     assert_eq!((answer["result"].as_str(), code), (Some("2"), 0), "{answer}");
     for level in ["expression", "full"] {
-        let (answer, code) =
-            python.0.call("code_exec", &json!({"code": "1", "level": level}), &[]);
+        let (answer, code) = python.0.call("code_exec", &json!({"code": "1", "level": level}), &[]);
         assert_eq!((answer["outcome"].as_str(), code), (Some("denied"), 5), "{answer}");
         assert!(answer["result"].as_str().unwrap().contains(&format!("code_exec.{level}")));
     }
@@ -87,7 +86,8 @@ fn code_sees_neither_the_workspace_nor_our_own_folders() {
     }
     check(format!("import os\nos.listdir({:?})", state.display().to_string()));
     check("import socket\nsocket.create_connection(('192.0.2.1', 80), 2)".to_owned());
-    let (answer, _) = python.call(&json!({"code": "import os\nsorted(os.environ)", "level": "full"}));
+    let (answer, _) =
+        python.call(&json!({"code": "import os\nsorted(os.environ)", "level": "full"}));
     let names = answer["result"].as_str().unwrap();
     assert!(!names.contains("TOOLCRIB"), "{names}");
 }
