@@ -14,6 +14,7 @@ mod keyed;
 mod kill_switch;
 mod locked_file;
 mod permissions;
+mod python_settings;
 mod reconfigure;
 mod records;
 pub mod rule_files;
@@ -30,6 +31,7 @@ pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use kill_switch::{KillSwitch, Stop};
 pub use locked_file::LockedFile;
 pub use permissions::{PermissionChoice, PermissionChoices, PermissionTable, permission_named};
+pub use python_settings::{PythonSettings, python_environment};
 pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS, Stores, StoresError};
 pub use toolcrib::{Builder, Toolcrib};
@@ -74,6 +76,8 @@ pub use toolcrib_sandbox as sandbox;
 
 /// How tools run programs.
 pub use toolcrib_builtins::workbench as bench;
+/// Code execution.
+pub use toolcrib_chain as python;
 
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;

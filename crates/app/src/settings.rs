@@ -11,6 +11,7 @@ use toolcrib_store::vault::{Vault, VaultError};
 
 use crate::hooks::CommandHook;
 use crate::permissions::PermissionTable;
+use crate::python_settings::PythonSettings;
 
 /// Everything that can be set. The state folder has no default: a library does not look for a home folder.
 #[derive(Debug, Clone)]
@@ -52,6 +53,8 @@ pub struct Settings {
     pub sandbox_helper: Option<PathBuf>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
+    /// Code execution; `None` = there is no tool for it.
+    pub python: Option<PythonSettings>,
 }
 
 /// A folder whose sub-folders are tools.
@@ -102,6 +105,7 @@ impl Settings {
             workbench: None,
             sandbox_helper: None,
             locale: None,
+            python: None,
         }
     }
 }

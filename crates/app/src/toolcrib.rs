@@ -23,6 +23,7 @@ use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::hooks::{Hooks, Relay};
 use crate::kept::SealedRuns;
 use crate::kill_switch::KillSwitch;
+use crate::python_settings;
 use crate::records;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
@@ -406,6 +407,11 @@ impl Builder {
             }
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
+        if let Some(python) = &self.settings.python {
+            let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
+            let source = python_settings::source(python, &self.settings.state, denied);
+            engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
+        }
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }

@@ -12,6 +12,7 @@ mod canned;
 mod clock;
 mod door;
 mod durable;
+mod python;
 mod registry;
 mod rest;
 mod rounds;
@@ -28,6 +29,9 @@ use table::Table;
 fn main() {
     // The helper of the sandbox is this program too.
     if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
+        std::process::exit(code.into());
+    }
+    if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
         std::process::exit(code.into());
     }
     if std::env::args().nth(1).as_deref() == Some(rest::ROLE) {
@@ -53,6 +57,7 @@ fn main() {
         ("rest", rest::run),
         ("sandbox", sandbox::run_all),
         ("search", search::run),
+        ("python", python::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);

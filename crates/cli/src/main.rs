@@ -28,6 +28,10 @@ fn main() -> ExitCode {
     if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
+    // And so is the interpreter of code.
+    if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
+        return ExitCode::from(code);
+    }
     let cli = cli::Cli::parse();
     let json = cli.json;
     output::for_machines(json);

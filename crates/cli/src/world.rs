@@ -1,6 +1,7 @@
 //! A Toolcrib from the words of the command line and the environment.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use toolcrib_app::core::near::slips;
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::workspace::Roots;
-use toolcrib_app::{Builder, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib};
+use toolcrib_app::{
+    Builder, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
+};
 
 use crate::cli::{Brain, World};
 use crate::config::{self, Config, Env, OnAsk};
@@ -241,6 +244,7 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     settings.workbench = Some(confines(config));
+    settings.python = python(config);
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::of_process()));
@@ -261,6 +265,24 @@ pub(crate) fn programs_home() -> Option<PathBuf> {
     }
     let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
     Some(strategy.data_dir().join("toolcrib").join("home"))
+}
+
+/// Code execution, in other roles of this executable. Without its path there is none.
+fn python(config: &Config) -> Option<PythonSettings> {
+    let worker = env::current_exe().ok()?;
+    let full = config.python.full.unwrap_or(true);
+    Some(PythonSettings { worker, full, program: python_program(config), env: python_variables() })
+}
+
+/// The Python that the configuration names.
+pub(crate) fn python_program(config: &Config) -> Option<PathBuf> {
+    config.python.program.as_deref().map(|path| config.resolved(path, &Env::of_process()))
+}
+
+/// The variables by which a Python is found and started to ask it what it is.
+pub(crate) fn python_variables() -> Vec<(OsString, OsString)> {
+    let names = ["PATH", "HOME", "PYENV_ROOT", "PYENV_VERSION"];
+    names.iter().filter_map(|name| Some(((*name).into(), env::var_os(name)?))).collect()
 }
 
 /// The configuration of all layers, in the first root of this world. What people should know of it is said once.

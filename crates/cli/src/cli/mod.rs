@@ -10,6 +10,7 @@ mod doctor;
 mod grant;
 mod logging;
 mod past;
+mod python;
 mod rules;
 mod sandbox;
 mod secret;
@@ -41,6 +42,7 @@ pub(crate) use doctor::Doctor;
 pub(crate) use grant::Grant;
 pub(crate) use logging::{LogFormat, Logging};
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
+pub(crate) use python::Python;
 pub(crate) use rules::{
     Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
 };
@@ -210,6 +212,9 @@ pub(crate) enum Command {
     /// Ask the network policy.
     #[command(subcommand)]
     Net(Net),
+    /// Install and show what code execution needs.
+    #[command(subcommand, after_help = python::PYTHON_HELP)]
+    Python(Python),
     /// Run a program in a sandbox, and see what this host enforces.
     #[command(subcommand)]
     Sandbox(Sandbox),

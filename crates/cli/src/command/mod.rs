@@ -22,6 +22,7 @@ mod metrics;
 mod net;
 mod openapi;
 mod past;
+mod python;
 mod resume;
 mod rules;
 mod ruling;
@@ -95,6 +96,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),
         Command::Net(Net::Check(command)) => net::run(&command, json),
+        Command::Python(command) => python::run(command, json),
         Command::Sandbox(command) => sandbox::run(&command, json),
         Command::Approve(command) => approve::run(command, json),
         Command::Grant(command) => grant::run(&command, json),

@@ -34,6 +34,7 @@ fn every_key_is_on_the_page() {
         "[agent]",
         "[sandbox]",
         "[server]",
+        "[python]",
         "[[hooks]]",
     ] {
         let keys = keys(section);

@@ -20,6 +20,7 @@ use crate::config::key;
 use crate::config::layers::Layered;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
+use crate::config::python::PythonSection;
 use crate::config::sandbox::SandboxSection;
 use crate::config::server::ServerSection;
 use crate::config::values::{self, Hidden};
@@ -64,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) sandbox: SandboxSection,
     /// Where the daemon listens, and how much it takes.
     pub(crate) server: ServerSection,
+    /// Where code of models runs.
+    pub(crate) python: PythonSection,
 }
 
 /// `[model]`

@@ -24,6 +24,7 @@ mod on_ask;
 mod permissions;
 mod project;
 mod providers;
+mod python;
 mod read;
 mod sandbox;
 mod server;

@@ -35,6 +35,9 @@ pub(super) fn check(source: &Source, own: &Config) -> Result<(), Failure> {
             ["sandbox", ..] => {
                 Some("what programs may touch is the person's; put it into your own file")
             }
+            ["python", ..] => {
+                Some("which program runs code is the person's; put it into your own file")
+            }
             _ => None,
         };
         if let Some(why) = why {

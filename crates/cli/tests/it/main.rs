@@ -36,6 +36,7 @@ mod own_tools;
 mod planted;
 mod policy;
 mod presets;
+mod python;
 mod reference;
 mod resume;
 mod rules;

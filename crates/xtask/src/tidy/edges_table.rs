@@ -64,5 +64,7 @@ pub(super) const OWNED: &[(&str, &[&str], &str)] = &[
         &["store", "crash"],
         "one crate writes to the database, and one looks at it from outside",
     ),
+    ("monty", &["chain"], "its types stay inside one crate, and its code in one process"),
+    ("monty-types", &["chain"], "as monty"),
     ("jsonschema", &["engine"], "arguments are validated in one stage"),
 ];

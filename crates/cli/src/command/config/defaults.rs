@@ -40,6 +40,11 @@ pub(super) fn all() -> Vec<(Key, Default)> {
         ("permissions.fs_write", value("granted".into())),
         ("permissions.network", value("granted".into())),
         ("policy", value(Preset::default().as_str().into())),
+        ("python.full", value(true.into())),
+        (
+            "python.program",
+            Words("what `toolcrib python install` made, else the first that works in PATH"),
+        ),
         ("server.drain", value(seconds(daemon.drain))),
         ("server.hosts", value(empty())),
         ("server.listen", value(config::LISTEN.to_string().into())),

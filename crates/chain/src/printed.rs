@@ -1,0 +1,61 @@
+//! What code printed: short output stays here, a long one goes into an artifact while it comes, so that memory stays bounded.
+
+use toolcrib_core::{Block, CallCtx, StreamSink};
+
+/// Bytes that are kept here before a stream is opened. Below what a model is shown, so that short output makes no artifact.
+const SHORT: usize = 16_000;
+
+/// Bytes of the end that errors repeat.
+const RECENT: usize = 1_000;
+
+/// Output on its way.
+pub(crate) struct Printed<'a> {
+    ctx: &'a CallCtx,
+    short: Vec<u8>,
+    long: Option<Box<dyn StreamSink>>,
+    recent: Vec<u8>,
+}
+
+impl<'a> Printed<'a> {
+    pub(crate) fn new(ctx: &'a CallCtx) -> Self {
+        Self { ctx, short: Vec::new(), long: None, recent: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let (_, end) = bytes.split_at(bytes.len().saturating_sub(RECENT));
+        self.recent.extend_from_slice(end);
+        let excess = self.recent.len().saturating_sub(RECENT);
+        self.recent.drain(..excess);
+        if let Some(long) = &mut self.long {
+            return long.write(bytes);
+        }
+        self.short.extend_from_slice(bytes);
+        if self.short.len() > SHORT {
+            let mut long = self.ctx.stream("text/plain");
+            long.write(&std::mem::take(&mut self.short));
+            self.long = Some(long);
+        }
+    }
+
+    /// Forgets everything: the code runs again, elsewhere.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new(self.ctx);
+    }
+
+    /// The last that was printed, as a sentence for an error; empty if nothing was.
+    pub(crate) fn last_words(&self) -> String {
+        let text = String::from_utf8_lossy(&self.recent);
+        let text =
+            text.trim_matches(|c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER);
+        if text.is_empty() { String::new() } else { format!(" It printed last:\n{text}") }
+    }
+
+    /// All of it; `None` = nothing was printed.
+    pub(crate) fn finish(self) -> Option<Block> {
+        match self.long {
+            Some(long) => Some(long.finish()),
+            None if self.short.is_empty() => None,
+            None => Some(Block::text(String::from_utf8_lossy(&self.short))),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What the tools of this crate may use, and the source of them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{Entry, Typed};
+use toolcrib_sandbox::{Backend, Level};
+
+use crate::environment::Environment;
+use crate::tool::CodeExec;
+
+/// Id of the source.
+const SOURCE: &str = "python";
+
+/// What code execution may use.
+#[derive(Clone)]
+pub struct Setup {
+    /// What keeps the code apart.
+    pub backend: Arc<dyn Backend>,
+    /// The executable whose `main` calls [`worker_entry`](crate::worker_entry).
+    pub worker: PathBuf,
+    /// Whether the level `full` may be used at all.
+    pub full: bool,
+    /// The Python of the level `full`; `None` = the managed environment, else the first that works in `PATH`.
+    pub program: Option<PathBuf>,
+    /// Variables by which a Python is found and asked what it is (`PATH`, `HOME`). Code sees none of them.
+    pub env: Vec<(OsString, OsString)>,
+    /// The managed environment.
+    pub environment: Environment,
+    /// Where each kernel gets a folder for its files, which is gone with it.
+    pub scratch: PathBuf,
+    /// Files and folders that no code may see, wherever they lie.
+    pub denied: Vec<PathBuf>,
+    /// The weakest sandbox that will do; never less than [`Level::Reduced`].
+    pub minimum: Level,
+    /// Bytes of memory of one kernel with all its processes.
+    pub memory: u64,
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup")
+            .field("backend", &self.backend.name())
+            .field("worker", &self.worker)
+            .field("full", &self.full)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The source of `code_exec`.
+#[must_use]
+pub fn source(setup: Setup) -> FixedSource {
+    FixedSource::new(SOURCE, vec![Entry::Local(Typed::handler(CodeExec::new(setup)))])
+}

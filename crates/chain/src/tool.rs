@@ -1,0 +1,327 @@
+//! `code_exec`: Python, at one of two levels.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Mutex;
+use toolcrib_core::{
+    Assessment, CallCtx, Effect, ErrorType, Example, Permission, Reach, Risk, Tool, ToolError,
+    ToolName, ToolOutput, ToolSpec, Trust, remote_name, schema,
+};
+use toolcrib_sandbox::Level as SandboxLevel;
+
+use crate::answer::{self, About, Level};
+use crate::environment::EnvironmentState;
+use crate::expression::{End, Expressions, Ran};
+use crate::interpreter::{Interpreter, InterpreterError};
+use crate::kernel::{Kernel, Making};
+use crate::kernels::Kernels;
+use crate::printed::Printed;
+use crate::protocol::{Done, Raised};
+use crate::setup::Setup;
+
+/// The name of the tool.
+const NAME: &str = "code_exec";
+
+/// Longest code.
+const CODE_CHARS: u32 = 200_000;
+
+/// Time of code at the level `expression` (SPEC 3, code_exec: 10 s).
+const EXPRESSION_TIME: Duration = Duration::from_secs(10);
+
+/// Time of code at the level `full`: the first import of pandas may take seconds on a busy machine.
+const FULL_TIME: Duration = Duration::from_secs(30);
+
+/// The longest time that a model may ask for (DESIGN 9, as for the shell).
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// What a call may take beside its code: starting a kernel, reading the files that were made, waiting for another call of its run.
+const AROUND: Duration = Duration::from_secs(60);
+
+/// What is left at the end of a call to say how it ended.
+const LAST: Duration = Duration::from_millis(500);
+
+/// The tool.
+pub(crate) struct CodeExec {
+    setup: Setup,
+    expressions: Arc<Expressions>,
+    kernels: Kernels,
+    /// The Python that was found, and what there was of the managed environment then.
+    found: Mutex<Option<(EnvironmentState, Interpreter)>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// Python code. The value of its last expression is shown, as in a notebook.
+    #[schemars(length(min = 1, max = CODE_CHARS))]
+    code: String,
+    /// Where it runs. "expression": an interpreter of a part of Python, no files, each call starts empty, milliseconds. "full": CPython, files in a folder of its own, variables
+    /// stay during the run. "auto" (default): expression, and full where that lacks something.
+    level: Option<Wanted>,
+    /// Seconds that it may run, at most 120. Default: 10 at the level expression, 30 at full.
+    #[schemars(range(min = 1, max = 120))]
+    timeout: Option<u32>,
+    /// Forget the variables and files of earlier calls of this run first. Default: false.
+    reset: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Wanted {
+    #[default]
+    Auto,
+    Expression,
+    Full,
+}
+
+fn spec(full: bool) -> ToolSpec {
+    // The name is valid (tested); the other arm only keeps this total.
+    let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("python", NAME));
+    let second = if full {
+        "The level full is CPython without network, with files in a folder of its own; numpy, pandas and matplotlib where they are installed. Plots come back as pictures."
+    } else {
+        "Only the level expression can be used here."
+    };
+    let description = format!(
+        "Run Python for mathematics, data and small logic, in a sandbox; what is printed and the value of the last expression come back. The level expression has no files, clock, network, classes with bases, \
+         generators, match, del and dunder methods, and of the library only math, json, re, datetime, collections, itertools, functools, dataclasses, typing, asyncio.gather, base64, binascii and \
+         unicodedata. {second} Not for the files of the workspace."
+    );
+    let mut spec = ToolSpec::new(name, description, schema::of::<Args>());
+    spec.title = "Run Python".to_owned();
+    spec.group = Some("code".to_owned());
+    spec.aliases = vec!["code_eval".to_owned()];
+    let alias = |other: &str, name: &str| (other.to_owned(), name.to_owned());
+    spec.parameter_aliases = vec![
+        alias("script", "code"),
+        alias("source", "code"),
+        alias("python", "code"),
+        alias("timeout_seconds", "timeout"),
+    ];
+    // Code execution is high at least (DESIGN 9, Effect and reach).
+    (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
+    spec.reach = Reach { exec: true, ..Reach::default() };
+    spec.timeout = LONGEST + AROUND;
+    spec.attempts = 1;
+    spec.default_enabled = false;
+    spec.trust = Trust::Workspace;
+    let example = |need: &str, args| Example { need: need.to_owned(), args };
+    spec.examples = vec![
+        example(
+            "What is 17 % of 2,349?",
+            json!({"code": "2349 * 17 / 100", "level": "expression"}),
+        ),
+        example(
+            "Plot the sine",
+            json!({"code": "import numpy as np, matplotlib.pyplot as plt\nx = np.linspace(0, 6.3)\nplt.plot(x, np.sin(x))", "level": "full"}),
+        ),
+    ];
+    spec
+}
+
+impl Tool for CodeExec {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec(self.setup.full)
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        let wanted = self.wanted(args)?;
+        let mut assessment = Assessment::declared(spec).saying(summary(&args.code));
+        // Both levels are closed: no network, and nothing of the workspace can be changed (DESIGN 9, Taint).
+        assessment.reach.exec = false;
+        assessment.operation = Some(match wanted {
+            Wanted::Expression => {
+                assessment.effect = Effect::Pure;
+                format!("{NAME}.{}", Level::Expression.as_str())
+            }
+            // The worst that may become of it.
+            Wanted::Auto | Wanted::Full => {
+                assessment.permissions = vec![Permission::Exec];
+                format!("{NAME}.{}", Level::Full.as_str())
+            }
+        });
+        Ok(assessment)
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let wanted = self.wanted(&args)?;
+        if wanted == Wanted::Full {
+            return self.full(ctx, &args, Printed::new(ctx)).await;
+        }
+        let mut printed = Printed::new(ctx);
+        let limit = limit(ctx, &args, EXPRESSION_TIME);
+        let ran = self.expressions.run(&args.code, limit, &ctx.cancel, &mut printed).await?;
+        let lacks = match &ran.end {
+            End::Done(Done { raised: Some(Raised { lacks: Some(_), kind, .. }), .. }) => Some(kind),
+            _ => None,
+        };
+        if let (Wanted::Auto, Some(_)) = (wanted, lacks) {
+            // What ran until there has touched nothing, and is forgotten: it runs again from its first line.
+            printed.clear();
+            return self.full(ctx, &args, printed).await;
+        }
+        let advice = if self.setup.full { answer::advice_of_expression } else { no_advice };
+        let (level, notes, files) = (Level::Expression, Vec::new(), Vec::new());
+        answer::answer(ctx, ran, printed, About { level, limit, notes, files, advice })
+    }
+}
+
+impl CodeExec {
+    pub(crate) fn new(mut setup: Setup) -> Self {
+        setup.minimum = setup.minimum.max(SandboxLevel::Reduced);
+        let backend = Arc::clone(&setup.backend);
+        let expressions = Expressions::new(backend, setup.worker.clone(), setup.minimum);
+        Self {
+            setup,
+            expressions: Arc::new(expressions),
+            kernels: Kernels::default(),
+            found: Mutex::default(),
+        }
+    }
+
+    /// The level that a call means, where `full` may not be used too.
+    fn wanted(&self, args: &Args) -> Result<Wanted, ToolError> {
+        match args.level.unwrap_or_default() {
+            Wanted::Full if !self.setup.full => Err(ToolError::validation(
+                "The level full is switched off here. Call again with level \"expression\", or without a level.",
+            )),
+            Wanted::Auto if !self.setup.full => Ok(Wanted::Expression),
+            wanted => Ok(wanted),
+        }
+    }
+
+    async fn full(
+        &self,
+        ctx: &CallCtx,
+        args: &Args,
+        printed: Printed<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        let Some(run) = ctx.run else {
+            // Outside of a run nobody comes back for the variables.
+            let mut kernel = self.start().await?;
+            return self.run(ctx, args, &mut kernel, printed, Vec::new()).await;
+        };
+        let place = self.kernels.place(&run.to_string());
+        let mut seat = tokio::select! {
+            seat = place.seat.lock() => seat,
+            () = ctx.cancel.cancelled() => {
+                return Err(ToolError::new(ErrorType::Cancelled, "The call was stopped."));
+            }
+        };
+        let reset = args.reset.unwrap_or(false);
+        let (mut kernel, gone) = seat.kernel(reset, self.start()).await?;
+        let gone = gone.map(|why| {
+            format!("(This is a new start: the variables of before are gone because {why}.)")
+        });
+        let notes = gone.into_iter().collect();
+        let result = self.run(ctx, args, &mut kernel, printed, notes).await;
+        seat.keep(kernel);
+        drop(seat);
+        self.kernels.used(&place);
+        result
+    }
+
+    async fn run(
+        &self,
+        ctx: &CallCtx,
+        args: &Args,
+        kernel: &mut Kernel,
+        mut printed: Printed<'_>,
+        notes: Vec<String>,
+    ) -> Result<ToolOutput, ToolError> {
+        let limit = limit(ctx, args, FULL_TIME);
+        let ran: Ran = kernel.run(&args.code, limit, &ctx.cancel, &mut printed).await;
+        let made = match &ran.end {
+            End::Done(done) => done.files.clone(),
+            _ => Vec::new(),
+        };
+        let mut files = Vec::new();
+        for (place, made) in made.into_iter().enumerate() {
+            let bytes = match answer::is_kept(place, &made) {
+                true => kernel.file(&made.path, answer::FILE_BYTES).await,
+                false => None,
+            };
+            files.push((made, bytes));
+        }
+        let advice = if kernel.has_packages() { no_advice } else { offer_packages };
+        answer::answer(ctx, ran, printed, About { level: Level::Full, limit, notes, files, advice })
+    }
+
+    async fn start(&self) -> Result<Kernel, ToolError> {
+        let interpreter = &self.interpreter().await.map_err(|error| no_python(&error))?;
+        let Setup { backend, scratch, denied, minimum, memory, .. } = &self.setup;
+        let (minimum, memory) = (*minimum, *memory);
+        Kernel::start(&Making { backend, interpreter, scratch, denied, minimum, memory }).await
+    }
+
+    /// The Python for a new kernel. It is looked for again when the managed environment came or went.
+    async fn interpreter(&self) -> Result<Interpreter, InterpreterError> {
+        let Setup { program, env, environment, .. } = &self.setup;
+        let mut found = self.found.lock().await;
+        let state = environment.state();
+        if let Some((then, interpreter)) = &*found
+            && *then == state
+        {
+            return Ok(interpreter.clone());
+        }
+        let interpreter = match program {
+            Some(program) => Interpreter::at(program, env).await?,
+            None => match environment.interpreter(env).await {
+                Some(interpreter) => interpreter?,
+                None => Interpreter::find(env).await?,
+            },
+        };
+        *found = Some((state, interpreter.clone()));
+        Ok(interpreter)
+    }
+}
+
+/// How long the code of a call may run: what it asks for, within what its call has left.
+fn limit(ctx: &CallCtx, args: &Args, usual: Duration) -> Duration {
+    let asked = args.timeout.map_or(usual, |seconds| Duration::from_secs(seconds.into()));
+    let left = ctx.deadline.saturating_duration_since(Instant::now());
+    asked.min(LONGEST).min(left.saturating_sub(LAST).max(left / 2))
+}
+
+/// One line for the person who is asked.
+fn summary(code: &str) -> String {
+    let mut lines = code.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first: String = lines.next().unwrap_or_default().chars().take(80).collect();
+    match lines.count() {
+        0 => format!("run Python: {first}"),
+        more => format!("run Python: {first} … ({more} more lines)"),
+    }
+}
+
+fn no_advice(_: &Raised) -> Option<String> {
+    None
+}
+
+/// The packages that the managed environment has, offered where one is missing.
+fn offer_packages(raised: &Raised) -> Option<String> {
+    let missing = raised.message.strip_prefix("No module named '")?;
+    let name = missing.split(['.', '\'']).next()?;
+    ["numpy", "pandas", "matplotlib"].contains(&name).then(|| {
+        "(numpy, pandas and matplotlib are not installed. Do without them, or ask the user to run `toolcrib python install`.)".to_owned()
+    })
+}
+
+fn no_python(error: &InterpreterError) -> ToolError {
+    let text = match error {
+        InterpreterError::NotFound => {
+            "There is no Python on this machine, which the level full needs. Use the level expression, or tell the user to install Python 3.10 or newer, or to name one as `python.program` in the configuration."
+        }
+        InterpreterError::TooOld { .. } => {
+            "The Python of this machine is too old for the level full. Use the level expression, or tell the user to install Python 3.10 or newer, or to name one as `python.program` in the configuration."
+        }
+        InterpreterError::Broken { .. } => {
+            "The Python of this machine does not work. Use the level expression, or tell the user that `toolcrib python status` says what is wrong."
+        }
+    };
+    ToolError::new(ErrorType::NotConfigured, text).with_detail(error.to_string())
+}

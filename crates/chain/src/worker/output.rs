@@ -1,0 +1,61 @@
+//! What code prints, on its way out.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use monty_types::{ExcType, MontyException, PrintWriterCallback};
+
+use crate::frame;
+use crate::protocol::Said;
+
+/// Bytes that are gathered before they are sent.
+const GATHERED: usize = 32 << 10;
+
+/// Gathers what is printed and sends it in pieces.
+pub(super) struct Output<'a, W: Write> {
+    to: &'a mut W,
+    text: String,
+    /// Whether anything was printed at all.
+    pub(super) any: bool,
+}
+
+impl<'a, W: Write> Output<'a, W> {
+    pub(super) fn new(to: &'a mut W) -> Self {
+        Self { to, text: String::new(), any: false }
+    }
+
+    /// Sends what was gathered.
+    pub(super) fn send(&mut self) -> Result<(), MontyException> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let text = std::mem::take(&mut self.text);
+        // Whoever listened is gone, and the code need not go on.
+        frame::write(self.to, &Said::Printed { text })
+            .map_err(|error| MontyException::new(ExcType::OSError, Some(error.to_string())))
+    }
+
+    fn gathered(&mut self) -> Result<(), MontyException> {
+        self.any = true;
+        if self.text.len() >= GATHERED { self.send() } else { Ok(()) }
+    }
+}
+
+impl<W: Write> PrintWriterCallback for Output<'_, W> {
+    fn stdout_write(&mut self, output: Cow<'_, str>) -> Result<(), MontyException> {
+        let mut rest = &*output;
+        // One text may be longer than a message.
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(GATHERED.max(4)));
+            self.text.push_str(piece);
+            self.gathered()?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn stdout_push(&mut self, end: char) -> Result<(), MontyException> {
+        self.text.push(end);
+        self.gathered()
+    }
+}
