@@ -43,8 +43,8 @@ use toolcrib_net::HttpClient;
 
 use document::Documents;
 use fs::Workspace;
-use workbench::Workbench;
 pub use records::{Records, UsageOfRun};
+use workbench::Workbench;
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";

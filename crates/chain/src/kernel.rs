@@ -345,6 +345,7 @@ fn job(making: &Making<'_>, folder: &Path) -> (Job, Policy) {
     let policy = Policy {
         readable: making.interpreter.readable.clone(),
         writable: vec![folder.to_owned()],
+        kept: Vec::new(),
         denied: making.denied.to_vec(),
         network: Network::None,
         resources: Resources {

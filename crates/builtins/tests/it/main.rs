@@ -8,11 +8,11 @@
 )]
 
 mod bench;
-mod git;
-mod testrun;
 mod documents;
+mod git;
 mod language_servers;
 mod made;
+mod testrun;
 mod workbench;
 
 /// The text of a result.

@@ -100,7 +100,7 @@ impl Source {
                 (
                     ["providers", _, "key_file"]
                     | ["server", "socket" | "tls_cert" | "tls_key"]
-                    | ["sandbox", "home"],
+                    | ["sandbox", "home"]
                     | ["python", "program"],
                     Value::String(file),
                 ) => {

@@ -37,8 +37,15 @@ pub(super) struct Class {
 
 const READS: &[&str] =
     &["read_file", "file_info", "list_dir", "find_files", "code_search", "pdf_read", "lsp_manager"];
-const EDITS: &[&str] =
-    &["edit_file", "diff_editor", "write_file", "make_dir", "delete_file", "move_path", "copy_path"];
+const EDITS: &[&str] = &[
+    "edit_file",
+    "diff_editor",
+    "write_file",
+    "make_dir",
+    "delete_file",
+    "move_path",
+    "copy_path",
+];
 /// What the actions of `file_manager` mean.
 const MANAGED: &[&str] = &["read_file", "list_dir", "write_file", "delete_file"];
 

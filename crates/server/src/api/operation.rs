@@ -41,6 +41,7 @@ pub struct Operation {
     /// Who may call it.
     pub access: Access,
     pub(super) at_root: bool,
+    pub(super) stands_in_line: bool,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
     pub(super) about: &'static str,
@@ -51,10 +52,9 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Whether it changes something on behalf of somebody who decides or administers; what callers begin has ways of its own to go on.
+    /// Whether it changes something, and is done to its end also when whoever asked goes away in the middle.
     pub(super) fn is_done_whole(&self) -> bool {
-        let administers = matches!(self.access, Access::Role(role) if role > Role::Caller);
-        administers && !self.method.is_safe()
+        !self.method.is_safe() && !self.stands_in_line
     }
 
     fn new(method: Method, path: &'static str, access: Access, summary: &'static str) -> Self {
@@ -63,6 +63,7 @@ impl Operation {
             path,
             access,
             at_root: false,
+            stands_in_line: false,
             tag: path.trim_start_matches('/').split('/').next().unwrap_or_default(),
             summary,
             about: "",
@@ -114,6 +115,12 @@ impl Operation {
     /// More words.
     pub(crate) fn about(mut self, about: &'static str) -> Self {
         self.about = about;
+        self
+    }
+
+    /// Calls tools, when it is its turn: whoever goes away before leaves the line. From then on it sees to its end by itself.
+    pub(crate) fn stands_in_line(mut self) -> Self {
+        self.stands_in_line = true;
         self
     }
 

@@ -69,6 +69,7 @@ struct HostedDocument {
 
 pub(super) fn routes(api: &mut Api) {
     let exec = Operation::post("/exec", Role::Caller, "Runs the calls of a model's answer, and gives the messages to append.")
+        .stands_in_line()
         .about("The body is the provider's answer as it came: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Calls that fail are results for the model to read. Calls that wait for a person say so in their message.")
         .header(KEY, ABOUT_KEY)
         .query::<ExecQuery>()

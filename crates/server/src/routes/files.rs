@@ -73,6 +73,7 @@ pub(super) fn routes(api: &mut Api) {
         list.about("A call of `list_dir`; `structured` has the entries.").query::<FolderQuery>();
     api.add(told_by_status(list), list_folder);
     let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
+        .stands_in_line()
         .about("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. `POST /changes/undo` takes it back.")
         .header("if-match", "The `ETag` that was read, or `*`.")
         .header("if-none-match", "`*`: only if there is no such file.")
@@ -81,6 +82,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(told_by_status(write), write_file);
     let delete =
         Operation::delete("/files", Role::Caller, "Deletes a file or folder of the workspace.")
+            .stands_in_line()
             .about("A call of `delete_file`, which people are asked about unless a rule allows it.")
             .header("if-match", "The `ETag` that was read; none = whatever there is.")
             .query::<DeleteQuery>();

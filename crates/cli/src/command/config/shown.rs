@@ -12,7 +12,9 @@ pub(super) const MASK: &str = "***";
 /// Whether what stands at this key is for nobody's eyes. The name of something in the vault is not.
 pub(crate) fn is_secret(key: &Key) -> bool {
     match key.parts().as_slice() {
-        ["providers", _, "key" | "headers"] | ["tools", _, "config"] | ["sandbox", "env", ..] => true,
+        ["providers", _, "key" | "headers"] | ["tools", _, "config"] | ["sandbox", "env", ..] => {
+            true
+        }
         ["providers", _, "headers", _, rest @ ..] | ["tools", _, "config", _, rest @ ..] => {
             rest.last() != Some(&"secret")
         }

@@ -20,11 +20,13 @@ use crate::work::{ABOUT_KEY, KEY};
 
 pub(super) fn routes(api: &mut Api) {
     let one = Operation::post("/calls", Role::Caller, "Runs one tool.")
+        .stands_in_line()
         .about("The answer is what became of the call, with its HTTP status. A call that was taken goes on when you go away: its result is found by its id. Only calls that policy allows run; one that a person must decide about answers 202 and waits.")
         .header(KEY, ABOUT_KEY)
         .body::<StartCall>();
     api.add(told_by_status(one), start::one);
     let several = Operation::post("/calls/batch", Role::Caller, "Runs several tools side by side.")
+        .stands_in_line()
         .about(
             "Calls that fail are results like others: the status says only whether all have ended.",
         )

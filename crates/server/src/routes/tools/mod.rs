@@ -48,6 +48,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     api.add(why.query::<WhyQuery>().ok::<Why>("Offered, or the reason."), why::why);
     let test = Operation::post("/tools/{name}/test", Role::Caller, "Tries a tool.")
+        .stands_in_line()
         .about("Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the door like every call; with `dry_run` nothing runs, and what policy would say is told.")
         .body::<TestBody>()
         .ok::<Tested>("What was found.");
