@@ -6,7 +6,8 @@ use axum::body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use serde_json::{Value, json};
-use toolcrib_app::core::ToolOutput;
+use toolcrib_app::core::artifact::NewArtifact;
+use toolcrib_app::core::{CallId, ToolOutput, Trust};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
@@ -185,4 +186,46 @@ async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
     assert_eq!(client.delete(&place).await.status, 204);
     assert_eq!(client.get(&content).await.problem(), "not_found");
     daemon.stop().await;
+}
+
+/// Whoever reads slowly does not read on with a token that was taken back; a part is never taken for the whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_breaks_off_with_its_token() {
+    const BYTES: usize = 48 * 1024 * 1024;
+    let daemon = TestDaemon::start().await;
+    let mut writer = daemon.toolcrib.stores().artifacts.create(large()).unwrap();
+    for _ in 0..BYTES / (1024 * 1024) {
+        writer.write(&[b'x'; 1024 * 1024]).unwrap();
+    }
+    let meta = writer.finish().unwrap();
+    assert_eq!(meta.bytes, BYTES as u64);
+    let (token, id) =
+        crate::tokens::made(&daemon, json!({"name": "x", "roles": ["viewer", "caller"]})).await;
+    let line = format!("GET /api/v1/artifacts/{}/content", meta.artifact);
+    let headers = format!("Authorization: Bearer {token}\r\n");
+    let mut stream = tokio::net::TcpStream::connect(daemon.address).await.unwrap();
+    let sent = crate::raw::request(daemon.address, &line, &headers);
+    tokio::io::AsyncWriteExt::write_all(&mut stream, sent.as_bytes()).await.unwrap();
+    let begin = crate::raw::until(&mut stream, "\r\n\r\n").await;
+    assert!(begin.starts_with("HTTP/1.1 200"), "{begin:.200}");
+    assert_eq!(daemon.client().delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
+    let (mut came, mut piece) = (begin.len(), vec![0; 64 * 1024]);
+    while let Ok(read @ 1..) = tokio::io::AsyncReadExt::read(&mut stream, &mut piece).await {
+        came += read;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert!(came < BYTES, "all of it came");
+    daemon.stop().await;
+}
+
+fn large() -> NewArtifact {
+    NewArtifact {
+        owner: String::new(),
+        media_type: "text/plain".to_owned(),
+        trust: Trust::Workspace,
+        source: None,
+        call: CallId::fresh(),
+        run: None,
+        conversation: String::new(),
+    }
 }
