@@ -49,7 +49,7 @@ pub(super) struct SecretKept {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/secrets", Role::Operator, "Lists the names of the secrets.");
-    api.add(list.ok::<Page<SecretRow>>("By name, without values."), list_secrets);
+    api.add(list.ok::<Page<SecretRow>>("By name, without values.").etagged(), list_secrets);
     let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
     let set = set.about("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
     api.add(set.body::<SecretBody>().ok::<SecretKept>("It is kept."), set_secret);
