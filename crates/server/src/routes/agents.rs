@@ -132,7 +132,10 @@ struct NewAgent {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/agents", Role::Viewer, "Lists the agents.");
-    api.add(list.ok::<AgentList>("All of them, the General Assistant first."), list_agents);
+    api.add(
+        list.ok::<AgentList>("All of them, the General Assistant first.").etagged(),
+        list_agents,
+    );
     let show = Operation::get(
         "/agents/{name}",
         Role::Viewer,

@@ -229,3 +229,60 @@ fn large() -> NewArtifact {
         conversation: String::new(),
     }
 }
+
+/// What is shown as `***` stays what it is: nobody writes the mask over it.
+#[tokio::test]
+async fn a_secret_in_a_file_is_not_replaced_by_its_mask() {
+    let daemon = TestDaemon::start().await;
+    daemon.toolcrib.engine().sealing().secrets.learn(["s3cr3t-value-9"]);
+    let file = daemon.workspace().join("env");
+    let held = "key = s3cr3t-value-9\nname = a\n";
+    std::fs::write(&file, held).unwrap();
+    let read = daemon.client().get("/api/v1/files?path=env").await;
+    let text = read.expect(200)["text"].as_str().unwrap().to_owned();
+    assert_eq!(text, "key = ***\nname = a\n");
+    let tag = read.headers["etag"].to_str().unwrap();
+    let put = async |path: &str, tag: &str, text: &str| {
+        let path = format!("/api/v1/files?path={path}");
+        bytes(&daemon, Method::PUT, &path, &[("if-match", tag)], text.to_owned()).await
+    };
+    for tag in [tag, "*"] {
+        let (status, _, body) = put("env", tag, &text.replace("name = a", "name = b")).await;
+        assert_eq!((status.as_u16(), &*code(&body)), (409, "conflict"));
+        assert!(String::from_utf8_lossy(&body).contains("edit_file"));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), held);
+    }
+    // A text without a mask is meant, and its tag is that of what is shown then.
+    let (status, headers, _) = put("env", tag, "key = s3cr3t-value-9\n").await;
+    assert_eq!(status, 200);
+    let read = daemon.client().get("/api/v1/files?path=env").await;
+    assert_eq!(
+        (&read.headers["etag"], read.expect(200)["text"].as_str()),
+        (&headers["etag"], Some("key = ***\n"))
+    );
+    assert_eq!(put("env", headers["etag"].to_str().unwrap(), "key = none\n").await.0, 200);
+    // Stars of its own are no mask.
+    assert_eq!(put("rule.md", "*", "a\n\n***\n\nb\n").await.0, 200);
+    assert_eq!(put("rule.md", "*", "a\n\n***\n\nc\n").await.0, 200);
+    daemon.stop().await;
+}
+
+/// What was made harmless to be shown is not lost by writing back what was shown.
+#[tokio::test]
+async fn what_was_made_harmless_is_only_replaced_on_purpose() {
+    let daemon = TestDaemon::start().await;
+    let file = daemon.workspace().join("a.txt");
+    std::fs::write(&file, "a\u{202e}b\n").unwrap();
+    let read = daemon.client().get("/api/v1/files?path=a.txt").await;
+    let shown = read.expect(200);
+    assert_ne!(shown["neutralised"], json!([]));
+    let put = async |tag: &str| {
+        let text = shown["text"].as_str().unwrap().to_owned();
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=a.txt", &[("if-match", tag)], text).await
+    };
+    let (_, _, body) = put(read.headers["etag"].to_str().unwrap()).await;
+    assert_eq!(code(&body), "conflict");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\u{202e}b\n");
+    assert_eq!(put("*").await.0, 200);
+    daemon.stop().await;
+}

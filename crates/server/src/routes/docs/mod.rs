@@ -23,7 +23,10 @@ const STYLE: &str = include_str!("style.css");
 
 pub(super) fn routes(api: &mut Api) {
     let docs = Operation::get("/docs", Role::Viewer, "Shows this documentation.").open().at_root();
-    api.add(docs.tag("documents").gives("text/html; charset=utf-8", "The page."), docs_page);
+    api.add(
+        docs.tag("documents").gives("text/html; charset=utf-8", "The page.").etagged(),
+        docs_page,
+    );
 }
 
 /// Nothing is loaded and nothing runs: the one style is known by its hash.
