@@ -155,10 +155,23 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
     let check = |answer: &'static str, words: &str| {
         let env = TestEnv::new();
         let _lock = impostor(&env, answer);
-        for args in [&["status"][..], &["healthcheck"], &["tool", "call", "read_file", "--daemon"]]
-        {
+        for args in [
+            &["status"][..],
+            &["healthcheck"],
+            &["reload"],
+            &["token", "list"],
+            &["token", "add", "x"],
+            &["token", "revoke", "x"],
+            &["run", "hello", "--daemon"],
+            &["tool", "call", "read_file", "--daemon"],
+        ] {
             env.run(args).code(8).says(&[words]);
         }
+        env.feed(&["exec", "--daemon"], "{}").code(8).says(&[words]);
+        // What is kept in the store needs no daemon.
+        env.run(&["tool", "disable", "read_file"]).code(0).says(&["starts from now on"]);
+        env.run(&["stop-tools"]).code(0);
+        env.run(&["start-tools"]).code(0);
     };
     check(
         r#"{"name": "toolcrib", "version": "0.0.9", "up_seconds": 1}"#,
@@ -170,6 +183,32 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
     );
     check(r#"{"name": "grafana", "version": "0.1.0", "up_seconds": 1}"#, "is no Toolcrib daemon");
     check("hello", "is no Toolcrib daemon");
+}
+
+/// It cannot be asked, and is told by a signal all the same; a decision is stored, and carried out here.
+#[test]
+fn an_older_daemon_is_stopped_and_does_not_keep_decisions_back() {
+    let env = TestEnv::new();
+    let script = env.outside().join("script.yaml");
+    fs::write(&script, "version: 1\nname: s\nturns:\n  - calls: [{tool: delete_file, args: {path: notes.md}}]\n  - say: It stays.\n").unwrap();
+    let model = format!("scripted:{}", script.display());
+    env.run(&["run", "delete it", "--model", &model, "--on-ask", "fail"]).code(6);
+    let older = r#"{"name": "toolcrib", "version": "0.0.9", "up_seconds": 1}"#;
+    let lock = impostor(&env, older);
+    let waiting = support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout);
+    let id = waiting[0]["id"].as_str().unwrap();
+    env.run(&["approve", "no", id]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+    assert_eq!(support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout), json!([]));
+    let left = daemon_folder(&env).join("address");
+    let mut address = support::json(&fs::read_to_string(&left).unwrap());
+    let mut process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    address["pid"] = json!(process.id());
+    fs::write(&left, address.to_string()).unwrap();
+    env.run(&["stop"]).code(0).says(&["has stopped"]);
+    use std::os::unix::process::ExitStatusExt as _;
+    assert_eq!(process.wait().unwrap().signal(), Some(15));
+    drop(lock);
 }
 
 #[test]

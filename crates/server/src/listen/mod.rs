@@ -75,7 +75,7 @@ pub(crate) async fn serve(
 
 async fn follow_certificates(daemon: &Daemon) {
     match daemon.tls() {
-        Some(tls) => tls.follow().await,
+        Some(tls) => tls.follow(tls::LOOKED).await,
         None => std::future::pending().await,
     }
 }
