@@ -7,12 +7,12 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult, canonical};
+use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
 
 use super::artifacts::beside;
 use super::calls::document::{answer, no_answer, or_failure, told_by_status};
 use super::settings::KEPT as MASK;
-use crate::api::{Api, Bytes, Json, Operation, Query, matches};
+use crate::api::{Api, Bytes, Json, Operation, Query, matches, tag_of};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -142,10 +142,6 @@ async fn whole(
     let bytes = beside(daemon, move |store| store.read(&artifact, &owner, 0, MOST_BYTES)).await?;
     let gone = || Problem::new(Code::Unavailable, "what was read could not be kept; try again");
     Ok(String::from_utf8_lossy(&bytes.ok_or_else(gone)?).into_owned())
-}
-
-fn tag_of(text: &str) -> String {
-    format!("\"{}\"", canonical::sha256_text(text).get(..32).unwrap_or_default())
 }
 
 fn tagged(mut response: Response, text: &str) -> Response {
