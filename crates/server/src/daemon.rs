@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use tokio::sync::oneshot;
 use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{Stores, Toolcrib};
@@ -90,21 +91,28 @@ impl Daemon {
         &self,
         ready: impl FnOnce(Option<SocketAddr>) + Send,
     ) -> Result<(), StartError> {
-        let _watched = watch::begin(self);
+        let (begin, begun) = oneshot::channel();
         let mut drained = std::pin::pin!(async {
+            // One that cannot listen takes over nothing from those that work.
+            begun.await.ok()?;
+            let watched = watch::begin(self);
             tokio::join!(live::tend(self), async {
                 self.stopping().cancelled().await;
                 self.drain_calls().await;
             });
+            Some(watched)
         });
-        let mut listening = std::pin::pin!(listen::serve(self, ready));
+        let mut listening = std::pin::pin!(listen::serve(self, |address| {
+            let _ = begin.send(());
+            ready(address);
+        }));
         tokio::select! {
             ended = &mut listening => {
                 ended?;
                 drained.await;
                 Ok(())
             }
-            () = &mut drained => listening.await,
+            _until_it_ends = &mut drained => listening.await,
         }
     }
 

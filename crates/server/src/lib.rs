@@ -28,7 +28,7 @@ mod work;
 pub use api::{Access, BASE, Operation, document};
 pub use daemon::{Daemon, StartError};
 pub use host::{Host, HostError, Reloaded, RunWish, SettingRow};
-pub use listen::Address;
+pub use listen::{Address, SOCKET_PATH_BYTES};
 pub use observe::{Attribute, FinishedSpan, Observe, SpanContext, SpanKind, SpanSink};
 #[cfg(feature = "otlp")]
 pub use observe::{Otlp, OtlpError, OtlpSettings};

@@ -33,6 +33,9 @@ impl Role {
     pub const ALL: [Self; 5] =
         [Self::Viewer, Self::Caller, Self::Approver, Self::Operator, Self::Owner];
 
+    /// Those that see arguments and results: all but the one that only looks.
+    const SEE_PAYLOADS: [Self; 4] = [Self::Caller, Self::Approver, Self::Operator, Self::Owner];
+
     /// The wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -121,7 +124,7 @@ impl Principal {
     /// Whether arguments and results are shown: a token that only looks does not see them.
     #[must_use]
     pub fn sees_payloads(&self) -> bool {
-        Role::ALL[1..].iter().any(|role| self.may(*role))
+        Role::SEE_PAYLOADS.into_iter().any(|role| self.may(role))
     }
 
     /// Refuses to end what somebody else began (`by`, as records name them) with a token that is limited to some tools.

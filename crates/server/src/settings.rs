@@ -53,12 +53,16 @@ pub struct DaemonSettings {
     pub body_bytes: usize,
     /// Connections at once, of everybody together; fewer where the system allows fewer files.
     pub connections: usize,
+    /// Connections of one client among them, and never more than half: others can always come in.
+    pub connections_of_client: usize,
     /// Connections of one address that nobody has come with a token on yet; beyond that, the oldest make room.
     pub strangers: usize,
     /// Time for the head of a request, and between two of them.
     pub head_time: Duration,
     /// The longest silence in a body; all of it has ten times as long.
     pub body_silence: Duration,
+    /// The longest silence of a stream: then a line that means nothing goes out, so that nothing between takes the connection for dead.
+    pub ping: Duration,
     /// How long a session of the page lasts.
     pub session: Duration,
     /// How long calls and runs may go on after it was told to stop; then they are stored as they are.
@@ -89,9 +93,11 @@ impl DaemonSettings {
             failures_per_minute: 10,
             body_bytes: 1024 * 1024,
             connections: 20_000,
+            connections_of_client: 8_000,
             strangers: 256,
             head_time: Duration::from_secs(30),
             body_silence: Duration::from_secs(30),
+            ping: Duration::from_secs(15),
             session: Duration::from_hours(12),
             drain: Duration::from_secs(30),
             version: env!("CARGO_PKG_VERSION").to_owned(),

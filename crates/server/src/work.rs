@@ -11,6 +11,7 @@ use axum::http::HeaderMap;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use toolcrib_app::SubmitError;
+use toolcrib_app::core::store::KEY_CHARS;
 use toolcrib_app::core::{
     Answer, Batch, Call, CallId, CancellationToken, Context, Invoker as _, Origin, ViewRequest,
 };
@@ -296,13 +297,17 @@ pub(crate) fn view_of(principal: &Principal) -> ViewRequest {
 /// The key of a request.
 ///
 /// # Errors
-/// `bad_request` when there are several, or it is no plain text.
+/// `bad_request` when there are several, or it is no plain text, or too long.
 pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut keys = headers.get_all(KEY).iter();
     let Some(key) = keys.next() else { return Ok(None) };
     let text = key.to_str().ok().filter(|_| keys.next().is_none());
-    let wrong = "send one Idempotency-Key of 1 to 200 plain characters";
-    text.map(|text| Some(text.to_owned())).ok_or_else(|| Problem::new(Code::BadRequest, wrong))
+    let text = text.filter(|text| !text.trim().is_empty() && text.chars().count() <= KEY_CHARS);
+    let wrong = || {
+        let words = format!("send one Idempotency-Key of 1 to {KEY_CHARS} plain characters");
+        Problem::new(Code::BadRequest, words)
+    };
+    text.map(|text| Some(text.to_owned())).ok_or_else(wrong)
 }
 
 impl From<SubmitError> for Problem {

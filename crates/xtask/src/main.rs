@@ -1,4 +1,4 @@
-//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|eval-find|fuzz`.
+//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|clients|api-fuzz|eval-find|fuzz`.
 //!
 //! Everything that a person has to know to work on Toolcrib is one of these commands, so that nothing of it is in anybody's shell
 //! history. Only the standard library and some small crates: this builds in seconds on a fresh machine.

@@ -6,12 +6,12 @@ mod labels;
 mod library;
 mod limits;
 mod masked;
+mod summaries;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use toolcrib_agent::context::{CompactionRules, Price, Prices, Summary, Windows};
+use toolcrib_agent::context::{CompactionRules, Price, Prices, Windows};
 use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
 use toolcrib_agent::events::EventSink;
 use toolcrib_agent::library::{Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames};
@@ -26,6 +26,7 @@ use toolcrib_providers::model::Model;
 use crate::kept::MaskedApprovals;
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
+use summaries::Summaries;
 
 pub use approver::{AskLater, WaitForDecision};
 pub use labels::of_run as labels_of_run;
@@ -54,8 +55,7 @@ pub struct Runner {
     clock: Arc<dyn Clock>,
     library: LibraryHandle,
     settings: Arc<RunnerSettings>,
-    /// Summaries of the conversations of this process; a later process makes its own when it needs one.
-    summaries: Arc<Mutex<HashMap<ConversationId, Summary>>>,
+    summaries: Arc<Summaries>,
 }
 
 /// A run to be started.
@@ -216,7 +216,7 @@ impl Runner {
         let rounds = start.limits.rounds(&start.agent);
         let mut machine =
             Machine::begin(id, start.conversation, history, start.message.clone(), rounds);
-        machine.summarised(self.summary(start.conversation));
+        machine.summarised(self.summaries.of(start.conversation));
         machine.labelled(&labels);
         for skill in skills {
             machine.activate(skill);
@@ -301,8 +301,7 @@ impl Runner {
         let driven = driver.drive(&mut machine, &job, &on.control).await?;
         let conversation = machine.state().conversation;
         if let Some(summary) = &machine.state().summary {
-            let mut summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
-            summaries.insert(conversation, summary.clone());
+            self.summaries.keep(conversation, summary.clone());
         }
         Ok(Finished {
             run: machine.state().run,
@@ -347,11 +346,6 @@ impl Runner {
             .map(|message| serde_json::from_value(message.body).map(Arc::new).map_err(broken))
             .collect();
         Ok(Opened { history: history?, topic, labels })
-    }
-
-    fn summary(&self, conversation: ConversationId) -> Option<Summary> {
-        let summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
-        summaries.get(&conversation).cloned()
     }
 
     fn first_skills(

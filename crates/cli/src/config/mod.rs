@@ -47,5 +47,5 @@ pub(crate) use key_path::Key;
 pub(crate) use layers::{Held, Layer, Origin};
 pub(crate) use on_ask::OnAsk;
 pub(crate) use read::{Places, load, parse, parse_layer, parse_project, project_file, read};
-pub(crate) use server::LISTEN;
+pub(crate) use server::{LISTEN, ServerSection};
 pub(crate) use variables::fitting;

@@ -173,11 +173,11 @@ impl Client {
     /// As those of [`find`](Self::find).
     pub(crate) async fn own() -> Result<Option<Self>, Failure> {
         let place = Place::own()?;
-        let Some(address) = place.address()? else { return Ok(None) };
-        let Some(way) = Self::near(&place, &address)? else { return Ok(None) };
-        match Self::over(way, true).await {
-            // Its file is left from one that died.
-            Err(failure) if failure.code == UNREACHABLE && !place::is_alive(&address) => Ok(None),
+        let Some(address) = place.living()? else { return Ok(None) };
+        let found = async { Self::over(Self::near(&place, &address)?, true).await };
+        match found.await {
+            // It ended meanwhile.
+            Err(failure) if failure.code == UNREACHABLE && place.living()?.is_none() => Ok(None),
             found => found.map(Some),
         }
     }
@@ -194,14 +194,17 @@ impl Client {
         })
     }
 
-    fn near(place: &Place, address: &Address) -> Result<Option<Way>, Failure> {
+    fn near(place: &Place, address: &Address) -> Result<Way, Failure> {
+        let closed = || {
+            let words = "does not listen: it is stopping, or its socket was taken away (`toolcrib stop` ends it)";
+            unreachable(&format!("the daemon (process {}) {words}", address.pid))
+        };
         if let Some(path) = &address.unix {
-            return Ok(near::Socket::at(path)?.map(Way::Near));
+            return near::Socket::at(path)?.map(Way::Near).ok_or_else(closed);
         }
-        let Some(url) = place::url(address) else { return Ok(None) };
+        let url = place::url(address).ok_or_else(closed)?;
         let token = std::fs::read_to_string(place.token()).ok();
-        let far = far::Url::new(&url, token.map(|token| token.trim().to_owned()))?;
-        Ok(Some(Way::Far(far)))
+        far::Url::new(&url, token.map(|token| token.trim().to_owned())).map(Way::Far)
     }
 
     async fn over(way: Way, is_own: bool) -> Result<Self, Failure> {

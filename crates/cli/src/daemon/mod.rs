@@ -9,5 +9,5 @@ mod serve;
 mod telemetry;
 mod watch;
 
-pub(crate) use place::{Place, is_alive, url};
+pub(crate) use place::{Place, url};
 pub(crate) use serve::serve;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use rustix::process::{Pid, test_kill_process};
 use toolcrib_server::Address;
 
 use super::client::unreachable;
@@ -19,19 +18,6 @@ pub(crate) struct Place {
 pub(crate) fn url(address: &Address) -> Option<String> {
     let scheme = if address.tls { "https" } else { "http" };
     address.tcp.map(|tcp| format!("{scheme}://{tcp}"))
-}
-
-/// Whether its process is there. Another one may have its number by now.
-pub(crate) fn is_alive(address: &Address) -> bool {
-    let pid = i32::try_from(address.pid).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_over(address.pid)
-}
-
-/// Whether a process has ended, and only nobody has asked how: its parent may never do.
-fn is_over(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before the state is in brackets, and may hold any (`proc_pid_stat(5)`).
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 impl Place {
@@ -63,14 +49,24 @@ impl Place {
         self.folder.join("address")
     }
 
-    /// Where the daemon listens; `None` = none has said so.
+    /// Where the daemon is that works now; `None` = none does, or it has not said yet where it listens.
     ///
     /// # Errors
     /// Exit code 8 for a file that cannot be read.
-    pub(crate) fn address(&self) -> Result<Option<Address>, Failure> {
-        Address::read(&self.folder).map_err(|error| {
-            let path = self.address_file();
-            unreachable(&format!("{} cannot be read: {error}", path.display()))
-        })
+    pub(crate) fn living(&self) -> Result<Option<Address>, Failure> {
+        Address::of_living(&self.folder).map_err(|error| self.unreadable(&error))
+    }
+
+    /// What the last daemon has said; it may be dead.
+    ///
+    /// # Errors
+    /// Exit code 8 for a file that cannot be read.
+    pub(crate) fn left(&self) -> Result<Option<Address>, Failure> {
+        Address::read(&self.folder).map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> Failure {
+        let path = self.address_file();
+        unreachable(&format!("{} cannot be read: {error}", path.display()))
     }
 }

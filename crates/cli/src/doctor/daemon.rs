@@ -4,29 +4,29 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 
+use toolcrib_server::SOCKET_PATH_BYTES;
+
 use super::Finding;
 use crate::config::{self, Env};
 use crate::daemon::client::Client;
-use crate::daemon::{Place, is_alive, url};
+use crate::daemon::{Place, url};
 use crate::output::Failure;
 
 const NAME: &str = "daemon";
-/// Longest path of a socket (`sun_path` of `unix(7)`, 108 bytes with its end).
-const SOCKET_BYTES: usize = 107;
 
 pub(super) async fn look(fix: bool) -> Result<Vec<Finding>, Failure> {
     let place = Place::own()?;
     let mut found = Vec::new();
-    if place.socket().as_os_str().len() > SOCKET_BYTES {
-        let words = format!("the path of the socket is too long: {}", place.socket().display());
+    let socket = section().socket.unwrap_or_else(|| place.socket());
+    if socket.as_os_str().len() > SOCKET_PATH_BYTES {
+        let words = format!("the path of the socket is too long: {}", socket.display());
         found.push(
             Finding::warn(NAME, words).fix("name a shorter one: `socket` in the section [server]"),
         );
     }
-    let address = place.address();
     match Client::own().await {
         Ok(Some(client)) => {
-            let at = address.ok().flatten().as_ref().and_then(url);
+            let at = place.living().ok().flatten().as_ref().and_then(url);
             let at = at.map(|url| format!(" at {url}")).unwrap_or_default();
             let (version, seconds) = (&client.health.version, client.health.up_seconds);
             found.push(Finding::ok(NAME, format!("{version} answers{at}, for {seconds} s")));
@@ -42,13 +42,12 @@ pub(super) async fn look(fix: bool) -> Result<Vec<Finding>, Failure> {
 
 /// What a daemon that is gone has left.
 fn left_behind(place: &Place, fix: bool) -> Vec<Finding> {
-    let Ok(Some(address)) = place.address() else { return Vec::new() };
-    if is_alive(&address) {
-        let words = format!("process {} does not answer on its socket", address.pid);
-        let fix = format!("`toolcrib status` in a moment, else `kill {}`", address.pid);
-        return vec![Finding::fail(NAME, words).fix(fix)];
-    }
-    let socket = address.unix.clone();
+    let socket = match place.left() {
+        Ok(None) => return Vec::new(),
+        Ok(Some(address)) => address.unix,
+        // What cannot be read helps nobody either.
+        Err(_) => None,
+    };
     let files = [Some(place.address_file()), socket];
     let files: Vec<_> =
         files.into_iter().flatten().filter(|path| path.symlink_metadata().is_ok()).collect();
@@ -72,10 +71,14 @@ fn remove(path: &Path) -> std::io::Result<()> {
     fs::remove_file(path)
 }
 
+/// How one would listen; a configuration that does not hold is another check's business.
+fn section() -> config::ServerSection {
+    config::load(&Env::of_process(), None).map(|config| config.server).unwrap_or_default()
+}
+
 /// Whether one could listen.
 fn port() -> Finding {
-    let section =
-        config::load(&Env::of_process(), None).map(|config| config.server).unwrap_or_default();
+    let section = section();
     if section.tcp == Some(false) {
         return Finding::ok(NAME, "none runs; it would listen on its socket");
     }

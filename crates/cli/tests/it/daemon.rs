@@ -1,6 +1,6 @@
 //! The daemon as a person uses it: started, asked, told to change, stopped; and every command where there is none, or another one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
@@ -62,6 +62,39 @@ fn a_second_daemon_is_refused_and_names_the_first() {
     again.stop(&env).0.code(0);
 }
 
+/// After a power cut its number may be that of any process of this person: here, of this test.
+#[test]
+fn a_dead_daemon_whose_number_lives_on_is_dead() {
+    let env = TestEnv::new();
+    let daemon = DaemonProcess::start(&env, &[]);
+    daemon.kill();
+    let left = daemon_folder(&env).join("address");
+    let mut address = support::json(&fs::read_to_string(&left).unwrap());
+    let mut innocent = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    address["pid"] = json!(innocent.id());
+    fs::write(&left, address.to_string()).unwrap();
+    env.run(&["stop"]).code(8).says(&["no daemon runs"]);
+    env.run(&["status"]).code(8).says(&["no daemon runs"]);
+    assert!(innocent.try_wait().unwrap().is_none(), "it was told to end");
+    let checked = env.run(&["doctor", "--json"]).code(0).stdout;
+    assert!(checked.contains("a daemon that died left") && !checked.contains("kill "), "{checked}");
+    env.run(&["doctor", "--fix"]).code(0);
+    assert!(!left.exists());
+    innocent.kill().unwrap();
+    innocent.wait().unwrap();
+}
+
+/// It need not understand anything to be told to end.
+#[test]
+fn a_daemon_that_does_not_answer_is_stopped() {
+    let env = TestEnv::new();
+    let daemon = DaemonProcess::start(&env, &[]);
+    fs::remove_file(daemon.socket()).unwrap();
+    let pid = format!("process {}", daemon.pid());
+    env.run(&["status"]).code(8).says(&[&pid, "toolcrib stop"]);
+    assert_eq!(daemon.stop(&env).1, 0);
+}
+
 #[test]
 fn without_a_daemon_every_command_says_so() {
     let env = TestEnv::new();
@@ -84,10 +117,20 @@ fn without_a_daemon_every_command_says_so() {
     env.run(&["token", "show"]).code(4).says(&["there is no token yet"]);
 }
 
-/// Answers every request on the daemon's socket with this.
-fn impostor(env: &TestEnv, answer: &'static str) {
+/// Holds the lock of a daemon at work.
+#[must_use]
+fn life(env: &TestEnv) -> File {
+    fs::create_dir_all(daemon_folder(env)).unwrap();
+    let lock = File::create(daemon_folder(env).join("lock")).unwrap();
+    lock.try_lock().unwrap();
+    lock
+}
+
+/// Answers every request on the daemon's socket with this; until the lock is dropped.
+#[must_use]
+fn impostor(env: &TestEnv, answer: &'static str) -> File {
+    let lock = life(env);
     let folder = daemon_folder(env);
-    fs::create_dir_all(&folder).unwrap();
     let socket = folder.join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
     let pid = std::process::id();
@@ -104,17 +147,31 @@ fn impostor(env: &TestEnv, answer: &'static str) {
             );
         }
     });
+    lock
 }
 
 #[test]
 fn a_daemon_of_another_version_or_another_program_is_named() {
     let check = |answer: &'static str, words: &str| {
         let env = TestEnv::new();
-        impostor(&env, answer);
-        for args in [&["status"][..], &["healthcheck"], &["tool", "call", "read_file", "--daemon"]]
-        {
+        let _lock = impostor(&env, answer);
+        for args in [
+            &["status"][..],
+            &["healthcheck"],
+            &["reload"],
+            &["token", "list"],
+            &["token", "add", "x"],
+            &["token", "revoke", "x"],
+            &["run", "hello", "--daemon"],
+            &["tool", "call", "read_file", "--daemon"],
+        ] {
             env.run(args).code(8).says(&[words]);
         }
+        env.feed(&["exec", "--daemon"], "{}").code(8).says(&[words]);
+        // What is kept in the store needs no daemon.
+        env.run(&["tool", "disable", "read_file"]).code(0).says(&["starts from now on"]);
+        env.run(&["stop-tools"]).code(0);
+        env.run(&["start-tools"]).code(0);
     };
     check(
         r#"{"name": "toolcrib", "version": "0.0.9", "up_seconds": 1}"#,
@@ -128,10 +185,36 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
     check("hello", "is no Toolcrib daemon");
 }
 
+/// It cannot be asked, and is told by a signal all the same; a decision is stored, and carried out here.
+#[test]
+fn an_older_daemon_is_stopped_and_does_not_keep_decisions_back() {
+    let env = TestEnv::new();
+    let script = env.outside().join("script.yaml");
+    fs::write(&script, "version: 1\nname: s\nturns:\n  - calls: [{tool: delete_file, args: {path: notes.md}}]\n  - say: It stays.\n").unwrap();
+    let model = format!("scripted:{}", script.display());
+    env.run(&["run", "delete it", "--model", &model, "--on-ask", "fail"]).code(6);
+    let older = r#"{"name": "toolcrib", "version": "0.0.9", "up_seconds": 1}"#;
+    let lock = impostor(&env, older);
+    let waiting = support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout);
+    let id = waiting[0]["id"].as_str().unwrap();
+    env.run(&["approve", "no", id]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+    assert_eq!(support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout), json!([]));
+    let left = daemon_folder(&env).join("address");
+    let mut address = support::json(&fs::read_to_string(&left).unwrap());
+    let mut process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    address["pid"] = json!(process.id());
+    fs::write(&left, address.to_string()).unwrap();
+    env.run(&["stop"]).code(0).says(&["has stopped"]);
+    use std::os::unix::process::ExitStatusExt as _;
+    assert_eq!(process.wait().unwrap().signal(), Some(15));
+    drop(lock);
+}
+
 #[test]
 fn files_that_are_none_are_named() {
     let env = TestEnv::new();
-    fs::create_dir_all(daemon_folder(&env)).unwrap();
+    let _lock = life(&env);
     let address = daemon_folder(&env).join("address");
     fs::write(&address, "{").unwrap();
     env.run(&["status"]).code(8).says(&["address cannot be read"]);
@@ -148,7 +231,7 @@ fn files_that_are_none_are_named() {
 #[test]
 fn a_socket_of_another_user_is_not_talked_with() {
     let env = TestEnv::new();
-    impostor(&env, r#"{"name": "toolcrib", "version": "0.1.0", "up_seconds": 1}"#);
+    let _lock = impostor(&env, r#"{"name": "toolcrib", "version": "0.1.0", "up_seconds": 1}"#);
     // Only root can give a file away.
     if std::os::unix::fs::lchown(daemon_folder(&env).join("socket"), Some(65_534), None).is_ok() {
         env.run(&["status"]).code(8).says(&["another user's", "TOOLCRIB_TOKEN"]);

@@ -3,6 +3,7 @@
 //!
 //! Invariant: a route exists only as an [`Operation`], and an operation names who may call it. There is no way to add a route without.
 
+mod beside;
 mod extract;
 mod openapi;
 mod operation;
@@ -23,8 +24,9 @@ use crate::role::{Principal, Role};
 pub use openapi::document;
 pub use operation::{Access, Operation};
 
+pub(crate) use beside::beside;
 pub(crate) use extract::{Bytes, Json, Path, Query};
-pub(crate) use page::{Page, PageQuery, cursor, etagged, matches, of_cursor};
+pub(crate) use page::{Page, PageQuery, cursor, etagged, matches, of_cursor, tag_of};
 
 /// Where all operations are, except for those that say otherwise.
 pub const BASE: &str = "/api/v1";

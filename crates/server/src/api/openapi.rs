@@ -2,9 +2,10 @@
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
+use serde_json::map::Entry;
 use serde_json::{Map, Value, json};
 
-use super::operation::{Access, Operation, Success};
+use super::operation::{Access, Operation, SchemaOf, Success};
 use crate::problem::{Code, Problem};
 
 /// What every operation may answer; those that only some can answer are listed for all, as they come from the door in front of them.
@@ -66,7 +67,12 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     }));
     let mut responses = Map::new();
     for success in &operation.successes {
-        responses.insert(success.status.to_string(), response(success, generator));
+        let described = response(success, generator);
+        match responses.entry(success.status.to_string()) {
+            Entry::Vacant(free) => _ = free.insert(described),
+            // One status, several media types.
+            Entry::Occupied(mut known) => join(known.get_mut(), described),
+        }
     }
     for code in Code::ALL {
         responses
@@ -83,10 +89,13 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if !operation.about.is_empty() {
         described["description"] = json!(operation.about);
     }
-    if let Some((media_type, schema)) = operation.body {
-        let content =
-            schema.map_or_else(|| json!({}), |schema| json!({"schema": schema(generator)}));
-        described["requestBody"] = json!({"required": true, "content": {media_type: content}});
+    if !operation.bodies.is_empty() {
+        let of = |(media_type, schema): &(&str, Option<SchemaOf>)| {
+            let schema = schema.map(|schema| json!({"schema": schema(generator)}));
+            ((*media_type).to_owned(), schema.unwrap_or_else(|| json!({})))
+        };
+        let content: Map<String, Value> = operation.bodies.iter().map(of).collect();
+        described["requestBody"] = json!({"required": true, "content": content});
     }
     match operation.access {
         Access::Anybody => described["security"] = json!([]),
@@ -96,6 +105,17 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         }
     }
     described
+}
+
+/// Adds what a further success of the same status says.
+fn join(known: &mut Value, mut more: Value) {
+    let text = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
+    known["description"] = json!(format!("{} {}", text(known), text(&more)));
+    if let (Some(known), Some(more)) =
+        (known["content"].as_object_mut(), more["content"].as_object_mut())
+    {
+        known.append(more);
+    }
 }
 
 fn response(success: &Success, generator: &mut SchemaGenerator) -> Value {

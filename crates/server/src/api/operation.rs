@@ -46,7 +46,8 @@ pub struct Operation {
     pub(super) summary: &'static str,
     pub(super) about: &'static str,
     pub(super) query: Option<SchemaOf>,
-    pub(super) body: Option<(&'static str, Option<SchemaOf>)>,
+    /// Media types of the body, each with its schema; empty = it takes none.
+    pub(super) bodies: Vec<(&'static str, Option<SchemaOf>)>,
     pub(super) successes: Vec<Success>,
     pub(super) headers: Vec<(&'static str, &'static str)>,
 }
@@ -68,7 +69,7 @@ impl Operation {
             summary,
             about: "",
             query: None,
-            body: None,
+            bodies: Vec::new(),
             successes: Vec::new(),
             headers: Vec::new(),
         }
@@ -132,14 +133,19 @@ impl Operation {
 
     /// Takes a JSON body.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(("application/json", Some(schema_of::<T>)));
+        self.bodies.push(("application/json", Some(schema_of::<T>)));
+        self
+    }
+
+    /// Takes a body of this media type as well.
+    pub(crate) fn or_takes(mut self, media_type: &'static str) -> Self {
+        self.bodies.push((media_type, None));
         self
     }
 
     /// Takes bytes of any kind.
-    pub(crate) fn bytes(mut self) -> Self {
-        self.body = Some(("application/octet-stream", None));
-        self
+    pub(crate) fn bytes(self) -> Self {
+        self.or_takes("application/octet-stream")
     }
 
     /// Takes this header.
@@ -167,6 +173,14 @@ impl Operation {
     /// Answers with this status and no body.
     pub(crate) fn empty(self, status: u16, about: &'static str) -> Self {
         self.with(Success { status, about, media_type: "", schema: None })
+    }
+
+    /// Sends nothing to whoever has the answer already (`api::etagged`).
+    pub(crate) fn etagged(self) -> Self {
+        let about =
+            "The `ETag` of an earlier answer: what has not changed since is not sent again.";
+        self.header("if-none-match", about)
+            .empty(304, "It has not changed since the answer with that `ETag`.")
     }
 
     fn with(mut self, success: Success) -> Self {

@@ -88,12 +88,17 @@ pub(crate) fn of_cursor<P: DeserializeOwned>(
     if of == list { Ok(Some(place)) } else { Err(wrong()) }
 }
 
+/// The `ETag` of a text: another one for every other text.
+pub(crate) fn tag_of(text: &str) -> String {
+    format!("\"{}\"", canonical::sha256_parts(&[text]).get(..32).unwrap_or_default())
+}
+
 /// JSON with an `ETag`; 304 when the caller has it already.
 pub(crate) fn etagged(request: &HeaderMap, body: &impl Serialize) -> Response {
     let Ok(text) = serde_json::to_string(body) else {
         return Problem::new(Code::Internal, "the answer cannot be written").into_response();
     };
-    let tag = format!("\"{}\"", &canonical::sha256_parts(&[&text])[..32]);
+    let tag = tag_of(&text);
     let Ok(tag_value) = HeaderValue::from_str(&tag) else {
         return Problem::new(Code::Internal, "the answer cannot be tagged").into_response();
     };

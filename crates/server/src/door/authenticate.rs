@@ -4,6 +4,7 @@ use axum::extract::Request;
 use axum::http::header;
 
 use super::sent_here::{Site, one};
+use super::sessions::SessionId;
 use super::tokens::{self, Credential};
 use crate::daemon::Daemon;
 use crate::listen::Peer;
@@ -13,7 +14,7 @@ use crate::role::Principal;
 /// What a request brings to say who it is.
 pub(super) enum Brought {
     Token(String),
-    Session(Credential),
+    Session(SessionId, Credential),
     /// On the socket; the kernel says whose process it is.
     Process,
     Nothing,
@@ -25,6 +26,8 @@ pub(crate) struct Known {
     pub(crate) principal: Principal,
     /// `None` = on the socket, without a token.
     pub(crate) credential: Option<Credential>,
+    /// The session that stands for it; `None` = the token came itself.
+    pub(crate) session: Option<SessionId>,
 }
 
 /// What a request brings. A token counts for more than a session, and both for more than the socket: whoever sends one wants to be that.
@@ -41,7 +44,7 @@ pub(super) fn brought(daemon: &Daemon, request: &Request, site: &Site) -> Result
         return Ok(Brought::Process);
     }
     let session = daemon.door().sessions.of_request(request.method(), headers, site)?;
-    Ok(session.map_or(Brought::Nothing, |session| Brought::Session(session.credential)))
+    Ok(session.map_or(Brought::Nothing, |(id, session)| Brought::Session(id, session.credential)))
 }
 
 /// Who that is. `Ok(None)` = it brings nothing; `Err(Unauthorized)` = what it brings does not hold.
@@ -51,22 +54,25 @@ pub(super) async fn identify(daemon: &Daemon, brought: Brought) -> Result<Option
         Brought::Nothing => return Ok(None),
         Brought::Process => {
             let principal = tokens::machine("owner@socket");
-            return Ok(Some(Known { principal, credential: None }));
+            return Ok(Some(Known { principal, credential: None, session: None }));
         }
-        Brought::Token(token) => tokens.principal_of(&token).await?,
-        Brought::Session(credential) => {
+        Brought::Token(token) => {
+            let found = tokens.principal_of(&token).await?;
+            found.map(|(credential, principal)| (credential, principal, None))
+        }
+        Brought::Session(id, credential) => {
             let principal = tokens.principal(&credential).await?;
             principal.map(|principal| {
                 let client = format!("{} page", principal.client);
-                (credential, Principal { client, ..principal })
+                (credential, Principal { client, ..principal }, Some(id))
             })
         }
     };
-    let Some((credential, principal)) = found else {
+    let Some((credential, principal, session)) = found else {
         return Err(Problem::new(
             Code::Unauthorized,
             "the token does not hold: it is mistyped, expired, revoked or another daemon's",
         ));
     };
-    Ok(Some(Known { principal, credential: Some(credential) }))
+    Ok(Some(Known { principal, credential: Some(credential), session }))
 }

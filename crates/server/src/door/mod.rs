@@ -20,20 +20,24 @@ use std::any::Any;
 use axum::Router;
 use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Method, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use toolcrib_app::Toolcrib;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::api::BASE;
 use crate::daemon::{Daemon, StartError};
-use crate::listen::Seat;
+use crate::listen::{Full, Seat};
 use crate::problem::{Code, Problem};
 use crate::settings::DaemonSettings;
 pub(crate) use authenticate::Known;
 pub(crate) use forwarded::is_proxy;
 use rates::Allowance;
 pub(crate) use sent_here::Site;
+
+/// What stops every tool, with `PUT`.
+const KILL_SWITCH: &str = "/kill-switch";
 
 /// What the checks need.
 pub(crate) struct Door {
@@ -107,8 +111,12 @@ async fn admit(
         _ => address
             .map_or_else(|| "socket".to_owned(), |ip| forwarded::neighbourhood(ip).to_string()),
     };
-    let allowance =
-        daemon.door().rates.count(&client).map_err(|(problem, told)| (problem, Some(told)))?;
+    let is_urgent = is_urgent(request);
+    let allowance = match daemon.door().rates.count(&client) {
+        Ok(allowance) => allowance,
+        Err((_, told)) if is_urgent && matches!(who, Ok(Some(_))) => Some(told),
+        Err((problem, told)) => return Err((problem, Some(told))),
+    };
     request.extensions_mut().insert(site);
     let known = match who {
         Ok(known) => known,
@@ -122,12 +130,20 @@ async fn admit(
     if let Some(known) = &known {
         not_too_large(daemon, request).map_err(|problem| (problem, allowance))?;
         if let Some(seat) = request.extensions().get::<Seat>() {
-            seat.known();
+            let is_seated = seat.known(&known.principal.client);
+            is_seated
+                .or_else(|full| if is_urgent { Ok(()) } else { Err((full.into(), allowance)) })?;
         }
         request.extensions_mut().insert(known.principal.clone());
         request.extensions_mut().insert(known.clone());
     }
     Ok((allowance, known))
+}
+
+/// Whether it stops every tool: no limit of a client that has run wild may keep its owner from that.
+fn is_urgent(request: &Request) -> bool {
+    let path = request.uri().path().strip_prefix(BASE);
+    request.method() == Method::PUT && path == Some(KILL_SWITCH)
 }
 
 /// A body that says itself that it is too large need not be read to know it.
@@ -153,7 +169,32 @@ async fn slowed(daemon: &Daemon, address: Option<std::net::IpAddr>, problem: Pro
     Problem::new(Code::RateLimited, words).retry_after(penalty.retry_after)
 }
 
+impl From<Full> for Problem {
+    fn from(Full(most): Full) -> Self {
+        let words = format!("this client has {most} connections, which is as many as one may have");
+        Self::new(Code::RateLimited, words).retry_after(1)
+    }
+}
+
 fn panicked(_: Box<dyn Any + Send>) -> Response {
     tracing::error!("a route failed; the message of its panic stands before this line");
     Problem::new(Code::Internal, "the daemon failed; its log says more").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_urgent_path_is_one() {
+        let urgent = |one: &&crate::Operation| one.path == KILL_SWITCH && one.method == Method::PUT;
+        let operations = crate::operations();
+        let full = operations.iter().find(urgent).unwrap().full_path();
+        let request = |method, path: &str| {
+            Request::builder().method(method).uri(path).body(axum::body::Body::empty()).unwrap()
+        };
+        assert!(is_urgent(&request(Method::PUT, &full)));
+        assert!(!is_urgent(&request(Method::GET, &full)));
+        assert!(!is_urgent(&request(Method::PUT, KILL_SWITCH)));
+    }
 }

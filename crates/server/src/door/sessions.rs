@@ -42,10 +42,20 @@ impl Session {
     }
 }
 
-/// Sessions by the hash of their cookie.
+/// Which session it is: the hash of its cookie.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SessionId(TokenHash);
+
+impl SessionId {
+    fn of(cookie: &str) -> Self {
+        Self(TokenHash::of(cookie))
+    }
+}
+
+/// Sessions by their cookie.
 pub(crate) struct Sessions {
     lasts: Duration,
-    by_cookie: Mutex<HashMap<TokenHash, Session>>,
+    by_cookie: Mutex<HashMap<SessionId, Session>>,
 }
 
 impl Sessions {
@@ -54,7 +64,7 @@ impl Sessions {
         Self { lasts, by_cookie: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TokenHash, Session>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
         self.by_cookie.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,7 +84,7 @@ impl Sessions {
             let first = first.map(|(cookie, _)| cookie.clone());
             first.and_then(|first| sessions.remove(&first));
         }
-        sessions.insert(TokenHash::of(&cookie), session.clone());
+        sessions.insert(SessionId::of(&cookie), session.clone());
         let header = set_cookie(&cookie, self.lasts.as_secs(), site.is_secure);
         Ok((session, header))
     }
@@ -82,15 +92,25 @@ impl Sessions {
     /// Ends the session of these headers, and says the value of the `Set-Cookie` that takes the cookie away.
     pub(crate) fn end(&self, headers: &HeaderMap, site: &Site) -> String {
         if let Some(cookie) = cookie(headers) {
-            self.lock().remove(&TokenHash::of(cookie));
+            self.lock().remove(&SessionId::of(cookie));
         }
         set_cookie("", 0, site.is_secure)
     }
 
     /// The session whose cookie is in these headers, to be shown to its own page.
     pub(crate) fn shown(&self, headers: &HeaderMap, site: &Site) -> Option<Session> {
-        let found = self.lock().get(&TokenHash::of(cookie(headers)?)).cloned();
-        found.filter(|session| session.ends > Instant::now() && session.origin == site.origin)
+        let found = self.living(&SessionId::of(cookie(headers)?));
+        found.filter(|session| session.origin == site.origin)
+    }
+
+    /// Whether it has neither ended nor been logged out of.
+    pub(super) fn holds(&self, id: &SessionId) -> bool {
+        self.living(id).is_some()
+    }
+
+    fn living(&self, id: &SessionId) -> Option<Session> {
+        let found = self.lock().get(id).cloned();
+        found.filter(|session| session.ends > Instant::now())
     }
 
     /// The session of a request, if it came from the session's own page.
@@ -102,15 +122,12 @@ impl Sessions {
         method: &Method,
         headers: &HeaderMap,
         site: &Site,
-    ) -> Result<Option<Session>, Problem> {
-        let Some(cookie) = cookie(headers) else { return Ok(None) };
-        let found = self.lock().get(&TokenHash::of(cookie)).cloned();
-        let Some(session) = found.filter(|session| session.ends > Instant::now()) else {
-            return Ok(None);
-        };
+    ) -> Result<Option<(SessionId, Session)>, Problem> {
+        let Some(id) = cookie(headers).map(SessionId::of) else { return Ok(None) };
+        let Some(session) = self.living(&id) else { return Ok(None) };
         let by_its_page = session.origin == site.origin && session.may(method, headers)?;
         if by_its_page {
-            return Ok(Some(session));
+            return Ok(Some((id, session)));
         }
         Err(Problem::new(
             Code::Forbidden,

@@ -1,9 +1,10 @@
 //! How many files this process may have open: as many as the system lets it.
 
+use super::crowd::RESERVE;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Of the files that a process may have open, those that are not connections: databases, artifacts, tools.
-const OTHERS: u64 = 256;
+/// Of the files that a process may have open, those that are not connections over TCP: databases, artifacts, tools, the reserve of the socket.
+const OTHERS: u64 = 256 + RESERVE as u64;
 
 /// Raises the limit as far as it goes, and says how many connections it leaves room for.
 pub(super) fn room_for_connections() -> usize {

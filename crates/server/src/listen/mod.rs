@@ -24,9 +24,10 @@ use tokio::task::JoinSet;
 use crate::daemon::{Daemon, StartError};
 pub use card::Address;
 use connection::Guest;
-use crowd::Crowd;
-pub(crate) use crowd::Seat;
+use crowd::{Crowd, Room};
+pub(crate) use crowd::{Full, Seat};
 pub(crate) use peer::Peer;
+pub use socket::SOCKET_PATH_BYTES;
 use socket::Socket;
 pub(crate) use tls::Tls;
 
@@ -54,8 +55,9 @@ pub(crate) async fn serve(
     claim
         .publish(&card)
         .map_err(|error| StartError::Listen(format!("the address file: {error}")))?;
-    let crowd =
-        Crowd::of(settings.connections.min(files::room_for_connections()), settings.strangers);
+    let room = settings.connections.min(files::room_for_connections());
+    let of_client = settings.connections_of_client.min(room / 2).max(1);
+    let crowd = Crowd::of(Room { all: room, of_client, strangers: settings.strangers });
     let mut house = House { daemon, crowd, router: daemon.router(), connections: JoinSet::new() };
     ready(address);
     tokio::select! {
@@ -73,7 +75,7 @@ pub(crate) async fn serve(
 
 async fn follow_certificates(daemon: &Daemon) {
     match daemon.tls() {
-        Some(tls) => tls.follow().await,
+        Some(tls) => tls.follow(tls::LOOKED).await,
         None => std::future::pending().await,
     }
 }

@@ -13,7 +13,7 @@ use tokio::net::UnixListener;
 use crate::daemon::StartError;
 
 /// Bytes of a path that every system takes (`sockaddr_un` of macOS holds 104 with the zero at its end).
-const PATH_BYTES: usize = 103;
+pub const SOCKET_PATH_BYTES: usize = 103;
 
 /// A socket that is listened on; its file is gone when this is dropped.
 pub(super) struct Socket {
@@ -30,9 +30,9 @@ impl Socket {
             StartError::Listen(format!("the socket {} cannot be used: {words}", path.display()))
         };
         let failed = |error: io::Error| words(&error.to_string());
-        if path.as_os_str().len() > PATH_BYTES {
+        if path.as_os_str().len() > SOCKET_PATH_BYTES {
             return Err(words(&format!(
-                "its path has more than {PATH_BYTES} bytes; choose a shorter one"
+                "its path has more than {SOCKET_PATH_BYTES} bytes; choose a shorter one"
             )));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

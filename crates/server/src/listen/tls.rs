@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 use crate::daemon::StartError;
 
 /// How often it is looked whether the files have changed.
-const LOOKED: Duration = Duration::from_secs(5);
+pub(super) const LOOKED: Duration = Duration::from_secs(5);
 /// Time for a handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -41,13 +41,13 @@ impl Tls {
         Ok(())
     }
 
-    /// Reads the files again whenever they have changed, as whoever renews certificates leaves them; for ever. Chain and key that do not belong
+    /// Reads the files again whenever they have changed, as whoever renews certificates leaves them; looks this often, for ever. Chain and key that do not belong
     /// together yet are tried again when the other one has come, too.
-    pub(super) async fn follow(&self) {
+    pub(super) async fn follow(&self, looked: Duration) {
         let stamps = || [&self.chain, &self.key].map(|path| stamp(path));
         let mut before = stamps();
         loop {
-            tokio::time::sleep(LOOKED).await;
+            tokio::time::sleep(looked).await;
             let now = stamps();
             if now == before {
                 continue;
@@ -102,4 +102,46 @@ fn config(chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
         .map_err(|error| failed(chain, &error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pem(name: &str) -> Vec<u8> {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../net/src/tests/fixtures");
+        std::fs::read(fixtures.join(name)).unwrap()
+    }
+
+    /// Whoever renews certificates replaces the files, one after the other, and tells nobody.
+    #[tokio::test]
+    async fn renewed_files_are_followed_and_half_written_ones_are_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
+        std::fs::write(&chain, pem("leaf.pem")).unwrap();
+        std::fs::write(&key, pem("leaf.key.pem")).unwrap();
+        let tls = Arc::new(Tls::read(chain.clone(), key.clone()).unwrap());
+        let first = tls.config.load_full();
+        let following = tokio::spawn({
+            let tls = Arc::clone(&tls);
+            async move { tls.follow(Duration::from_millis(5)).await }
+        });
+        let renewed = async || {
+            let before = tls.config.load_full();
+            while Arc::ptr_eq(&before, &tls.config.load_full()) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        // It follows from its first poll on.
+        tokio::task::yield_now().await;
+        std::fs::write(&chain, [pem("leaf.pem"), pem("ca.pem")].concat()).unwrap();
+        renewed().await;
+        let second = tls.config.load_full();
+        std::fs::write(&key, "half of a k").unwrap();
+        assert!(tls.reload().is_err());
+        assert!(Arc::ptr_eq(&second, &tls.config.load_full()) && !Arc::ptr_eq(&first, &second));
+        std::fs::write(&key, pem("leaf.key.pem")).unwrap();
+        renewed().await;
+        following.abort();
+    }
 }

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use toolcrib_app::core::store::{Acceptance, AcceptedBatch, IdempotencyKey, KEY_CHARS};
+use toolcrib_app::SubmitError;
+use toolcrib_app::core::store::{Acceptance, AcceptedBatch, IdempotencyKey};
 use toolcrib_app::core::{
     Batch, BatchId, Clock as _, Context, Origin, RunId, StoreError, SystemClock,
 };
@@ -15,7 +16,7 @@ use toolcrib_app::core::{
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 
-/// Keys of runs and keys of calls are kept together and do not meet.
+/// Keys of runs and keys of calls are kept together and do not meet. What it adds to a key is not the caller's, and not counted.
 const PREFIX: &str = "run:";
 /// Looks at a run that another process is just beginning, and the time between two.
 const LOOKS: u32 = 100;
@@ -76,13 +77,8 @@ pub(super) async fn claim(
     key: &str,
     fingerprint: String,
 ) -> Result<Claim, Problem> {
-    let chars = key.chars().count();
-    if key.trim().is_empty() || chars + PREFIX.len() > KEY_CHARS {
-        let most = KEY_CHARS - PREFIX.len();
-        return Err(Problem::invalid(format!("an Idempotency-Key has 1 to {most} characters")));
-    }
     if daemon.toolcrib().engine().sealing().secrets.is_in(key) {
-        return Err(Problem::invalid("the Idempotency-Key holds a secret; choose another one"));
+        return Err(SubmitError::SecretKey.into());
     }
     let turn = daemon.live().keys.lock(owner, key).lock_owned().await;
     let engine = daemon.toolcrib().engine();

@@ -1,14 +1,9 @@
 //! Server-sent events: frames, and streams of them that end when their reader, their run or the daemon does.
 
-use std::time::Duration;
-
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _};
-
-/// A line that means nothing goes out after this much silence, so that nothing between takes the connection for dead (issue: ping every 15 s).
-pub(crate) const PING: Duration = Duration::from_secs(15);
 
 /// Milliseconds after which a browser asks again when the connection breaks.
 const RETRY_MS: u32 = 1_000;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use toolcrib_app::core::{CancellationToken, RunStatus, StoredRun};
 
 use super::run::{Given, LiveRun, Seat, Told};
-use super::sse::{self, PING, event_id, frame, last_seen, ping};
+use super::sse::{self, event_id, frame, last_seen, ping};
 use super::view::RunView;
 use super::{Feed, stored};
 use crate::daemon::Daemon;
@@ -58,6 +58,7 @@ struct Reader {
     told: watch::Receiver<u64>,
     last: Option<u64>,
     stopping: CancellationToken,
+    ping: Duration,
 }
 
 fn live_run(daemon: &Daemon, live: &Arc<LiveRun>, last: Option<&HeaderValue>) -> Response {
@@ -66,6 +67,7 @@ fn live_run(daemon: &Daemon, live: &Arc<LiveRun>, last: Option<&HeaderValue>) ->
         told: live.watch(),
         last: last_seen(last, &live.series),
         stopping: daemon.stopping().clone(),
+        ping: daemon.settings().ping,
     };
     sse::response(stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
@@ -88,7 +90,7 @@ impl Reader {
             tokio::select! {
                 changed = self.told.changed() => changed.ok()?,
                 () = self.stopping.cancelled() => return None,
-                () = tokio::time::sleep(PING) => return Some(ping()),
+                () = tokio::time::sleep(self.ping) => return Some(ping()),
             }
         }
     }
@@ -126,7 +128,7 @@ fn elsewhere(daemon: &Daemon, run: StoredRun) -> Response {
             }
             run = daemon.stores().runs.run(run.id).await.ok().flatten()?;
             quiet += 1;
-            if u64::from(quiet) * LOOK.as_secs() >= PING.as_secs() {
+            if LOOK * quiet >= daemon.settings().ping {
                 seen = Some((run.epoch, run.updated_at)).filter(|now| seen == Some(*now));
                 if seen.is_some() {
                     return Some((ping(), (daemon, run, seen, 0)));
@@ -219,7 +221,7 @@ impl All {
             tokio::select! {
                 changed = self.told.changed() => changed.ok()?,
                 () = self.daemon.stopping().cancelled() => return None,
-                () = tokio::time::sleep(PING) => return Some(ping()),
+                () = tokio::time::sleep(self.daemon.settings().ping) => return Some(ping()),
             }
         }
     }

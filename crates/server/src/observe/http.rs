@@ -34,7 +34,7 @@ async fn watch(State(daemon): State<Daemon>, request: Request, next: Next) -> Re
     let who = here.who.clone();
     let span = tracing::info_span!("request", id);
     let mut response = HERE.scope(here, next.run(request).instrument(span)).await;
-    seen.answered(response.status(), who.get().map_or("-", String::as_str), &id);
+    seen.answered(response.status(), who.get().map_or("-", String::as_str));
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -61,6 +61,7 @@ struct Seen {
     parent: Option<SpanContext>,
     started: SystemTime,
     begun: Instant,
+    id: String,
     over: bool,
 }
 
@@ -84,30 +85,31 @@ impl Seen {
             parent,
             started: SystemTime::now(),
             begun: Instant::now(),
+            id: id.to_owned(),
             over: false,
         }
     }
 
-    fn answered(mut self, status: StatusCode, who: &str, id: &str) {
+    fn answered(mut self, status: StatusCode, who: &str) {
         self.over = true;
-        self.end(status.as_u16(), who, id);
+        self.end(status.as_u16(), who);
     }
 
-    fn end(&self, status: u16, who: &str, id: &str) {
+    fn end(&self, status: u16, who: &str) {
         let took = self.begun.elapsed();
         self.observe.meters().answered(self.method, &self.route, status, took);
-        self.log(status, who, id, took);
-        self.span(status, id);
+        self.log(status, who, took);
+        self.span(status);
     }
 
     /// The query is left out: what people look for is theirs.
-    fn log(&self, status: u16, who: &str, id: &str, took: Duration) {
-        let Self { method, route, path, .. } = self;
+    fn log(&self, status: u16, who: &str, took: Duration) {
+        let Self { id, method, route, path, .. } = self;
         let ms = took.as_secs_f64() * 1_000.0;
         tracing::info!(target: "toolcrib::access", id, client = who, method, route, path, status, ms, "answer");
     }
 
-    fn span(&self, status: u16, id: &str) {
+    fn span(&self, status: u16) {
         let (Some(spans), Some(context)) = (self.observe.spans(), self.context) else { return };
         if !context.sampled {
             return;
@@ -117,7 +119,7 @@ impl Seen {
             (names::METHOD, self.method.into()),
             (names::ROUTE, self.route.as_str().into()),
             (names::STATUS, u64::from(status).into()),
-            (names::REQUEST, id.into()),
+            (names::REQUEST, self.id.as_str().into()),
         ];
         attributes.extend(error.iter().map(|error| (names::ERROR, error.as_str().into())));
         spans.ended(FinishedSpan {
@@ -137,7 +139,8 @@ impl Drop for Seen {
     fn drop(&mut self) {
         self.observe.meters().request_over();
         if !self.over {
-            self.end(499, "-", "-");
+            // Who it was is known only when it was answered.
+            self.end(499, "-");
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use toolcrib_app::agent::library::{Agent, Mode, Rounds, expand};
 use toolcrib_app::core::ViewRequest;
 
-use crate::api::{Api, Json, Operation, Path, etagged};
+use crate::api::{Api, Json, Operation, Path, etagged, tag_of};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -132,7 +132,10 @@ struct NewAgent {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/agents", Role::Viewer, "Lists the agents.");
-    api.add(list.ok::<AgentList>("All of them, the General Assistant first."), list_agents);
+    api.add(
+        list.ok::<AgentList>("All of them, the General Assistant first.").etagged(),
+        list_agents,
+    );
     let show = Operation::get(
         "/agents/{name}",
         Role::Viewer,
@@ -222,7 +225,7 @@ fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Pr
             reason: excluded.reason.to_string(),
         })
         .collect();
-    let tag = text.as_deref().map(files::tag);
+    let tag = text.as_deref().map(tag_of);
     let shown = AgentShown {
         agent: row(daemon, agent),
         prompt: agent.prompt.clone(),

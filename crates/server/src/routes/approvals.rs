@@ -135,7 +135,7 @@ pub(super) fn routes(api: &mut Api) {
         Role::Viewer,
         "Lists what waits for a person, or was decided.",
     );
-    api.add(list.query::<Listed>().ok::<Page<Approval>>("Questions."), list_approvals);
+    api.add(list.query::<Listed>().ok::<Page<Approval>>("Questions.").etagged(), list_approvals);
     let show = Operation::get(
         "/approvals/{approval}",
         Role::Viewer,

@@ -15,9 +15,9 @@ use serde_json::json;
 use toolcrib_app::core::{ArtifactMeta, ArtifactRef, ArtifactStore, Call, StoreError};
 
 use super::calls::document::{answer, no_answer, told_by_status};
-use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query};
+use crate::api::{self, Api, Json, Operation, Page, PageQuery, Path, Query};
 use crate::daemon::Daemon;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::work::Awaited;
 
@@ -133,9 +133,7 @@ pub(super) async fn beside<T: Send + 'static>(
     read: impl FnOnce(&dyn ArtifactStore) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Problem> {
     let store = Arc::clone(&daemon.stores().artifacts);
-    let read = tokio::task::spawn_blocking(move || read(&*store)).await;
-    let failed = |_| Problem::new(Code::Internal, "the stored result could not be read");
-    Ok(read.map_err(failed)??)
+    api::beside(move || read(&*store)).await
 }
 
 async fn known(

@@ -7,7 +7,7 @@ use serde_json::json;
 use toolcrib_app::Toolcrib;
 use toolcrib_app::workspace::{JournalEntry, JournalError, UndoReport};
 
-use crate::api::{Api, Json, Operation, Page};
+use crate::api::{self, Api, Json, Operation, Page};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -100,8 +100,7 @@ async fn beside<T: Send + 'static>(
     work: impl FnOnce(&Toolcrib) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let toolcrib = daemon.toolcrib().clone();
-    let done = tokio::task::spawn_blocking(move || work(&toolcrib)).await;
-    done.map_err(|_| Problem::new(Code::Internal, "the undo journal could not be worked on"))?
+    api::beside(move || work(&toolcrib)).await
 }
 
 fn failed(error: JournalError) -> Problem {

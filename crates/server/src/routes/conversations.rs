@@ -54,7 +54,10 @@ pub(super) fn routes(api: &mut Api) {
         Role::Viewer,
         "Lists conversations, those with the newest messages first.",
     );
-    api.add(list.query::<PageQuery>().ok::<Page<ConversationRow>>("Your conversations."), list_all);
+    api.add(
+        list.query::<PageQuery>().ok::<Page<ConversationRow>>("Your conversations.").etagged(),
+        list_all,
+    );
     let show =
         Operation::get("/conversations/{conversation}", Role::Viewer, "Shows a conversation.");
     api.add(
@@ -69,7 +72,10 @@ pub(super) fn routes(api: &mut Api) {
     let messages = messages.about(
         "All that was said stays, whatever was left out of requests to models. Secrets are masked.",
     );
-    api.add(messages.query::<PageQuery>().ok::<Page<MessageRow>>("Messages."), list_messages);
+    api.add(
+        messages.query::<PageQuery>().ok::<Page<MessageRow>>("Messages.").etagged(),
+        list_messages,
+    );
 }
 
 /// Its title is what was said first: whoever only looks is not shown it.

@@ -74,6 +74,7 @@ pub(super) fn routes(api: &mut Api) {
         .header(KEY, ABOUT_KEY)
         .query::<ExecQuery>()
         .body::<Value>()
+        .or_takes("text/event-stream")
         .ok::<ExecDocument>("Every call has its result.")
         .answers::<ExecDocument>(202, "A call waits for a person: `waiting` says for what.");
     api.add(exec, exec_answer);

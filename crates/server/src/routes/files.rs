@@ -7,11 +7,12 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult, canonical};
+use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
 
 use super::artifacts::beside;
 use super::calls::document::{answer, no_answer, or_failure, told_by_status};
-use crate::api::{Api, Bytes, Json, Operation, Query, matches};
+use super::settings::KEPT as MASK;
+use crate::api::{Api, Bytes, Json, Operation, Query, matches, tag_of};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -74,7 +75,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(told_by_status(list), list_folder);
     let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
         .stands_in_line()
-        .about("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. `POST /changes/undo` takes it back.")
+        .about("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
         .header("if-match", "The `ETag` that was read, or `*`.")
         .header("if-none-match", "`*`: only if there is no such file.")
         .query::<PathQuery>()
@@ -145,10 +146,6 @@ async fn whole(
     Ok(String::from_utf8_lossy(&bytes.ok_or_else(gone)?).into_owned())
 }
 
-fn tag_of(text: &str) -> String {
-    format!("\"{}\"", canonical::sha256_text(text).get(..32).unwrap_or_default())
-}
-
 fn tagged(mut response: Response, text: &str) -> Response {
     if let Ok(tag) = HeaderValue::from_str(&tag_of(text)) {
         response.headers_mut().insert(header::ETAG, tag);
@@ -192,10 +189,39 @@ async fn write_file(
         return Ok(answer(*given));
     }
     let args = json!({"path": query.path, "content": text});
+    would_keep_secrets(&daemon, &principal, &query.path, text).await?;
     let given = call(&daemon, &principal, "write_file", args).await?;
     let is_written = given.outcome().is_some_and(|outcome| !outcome.is_error());
     let response = answer(given);
-    Ok(if is_written { tagged(response, text) } else { response })
+    // The tag is that of the text as it is shown, as GET has it.
+    let shown = daemon.toolcrib().engine().sealing().secrets.mask(text.to_owned());
+    Ok(if is_written { tagged(response, &shown) } else { response })
+}
+
+/// Whoever writes back what was shown must not put the mask of a secret into the secret's place.
+async fn would_keep_secrets(
+    daemon: &Daemon,
+    principal: &Principal,
+    path: &str,
+    text: &str,
+) -> Result<(), Problem> {
+    if !text.contains(MASK) {
+        return Ok(());
+    }
+    // Where it cannot be read, nobody was shown anything.
+    let Ok(file) = text_of(daemon, principal, path).await? else { return Ok(()) };
+    if !file.text.contains(MASK) {
+        return Ok(());
+    }
+    let info = call(daemon, principal, "file_info", json!({"path": path})).await?;
+    let bytes = brought(info).ok().and_then(|(_, info)| info.structured?.get("bytes")?.as_u64());
+    if bytes == Some(file.text.len() as u64) {
+        // It says so itself, letter for letter.
+        return Ok(());
+    }
+    Err(Problem::conflict(format!(
+        "{path} holds a secret, which was shown as `{MASK}`, and this text would put that into its place: change the parts around it with `edit_file`, or delete the file first"
+    )))
 }
 
 /// Whether what is there is what the caller knows of.
@@ -211,8 +237,11 @@ async fn may_write(
     }
     if wanted.is_some() {
         return match text_of(daemon, principal, path).await? {
-            Ok(file) if matches(wanted, &tag_of(&file.text)) => Ok(Ok(())),
-            Ok(_) => Err(stale()),
+            Ok(file) if !matches(wanted, &tag_of(&file.text)) => Err(stale()),
+            Ok(file) if !file.neutralised.is_empty() => Err(Problem::conflict(
+                "what you read is not letter for letter the file, and would replace what was made harmless in it: send `If-Match: *` to replace it all the same",
+            )),
+            Ok(_) => Ok(Ok(())),
             Err(given) if is_missing(&given) => Err(stale()),
             Err(given) => Ok(Err(given)),
         };

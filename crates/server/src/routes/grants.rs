@@ -57,7 +57,7 @@ struct Revoked {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/grants", Role::Viewer, "Lists remembered approvals, oldest first.");
-    api.add(list.ok::<Page<GrantRow>>("All of them, expired ones too."), list_grants);
+    api.add(list.ok::<Page<GrantRow>>("All of them, expired ones too.").etagged(), list_grants);
     let show = Operation::get("/grants/{id}", Role::Viewer, "Shows a remembered approval.");
     api.add(show.ok::<GrantRow>("The remembered approval."), show_grant);
     let revoke = Operation::delete(

@@ -12,7 +12,7 @@ use crate::role::Role;
 pub(super) fn routes(api: &mut Api) {
     let openapi = Operation::get("/openapi.json", Role::Viewer, "The OpenAPI 3.1 document.");
     let openapi = openapi.open().at_root().tag("documents");
-    api.add(openapi.gives("application/json", "The document."), openapi_json);
+    api.add(openapi.gives("application/json", "The document.").etagged(), openapi_json);
 }
 
 async fn openapi_json(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {

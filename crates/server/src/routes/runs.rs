@@ -17,7 +17,7 @@ use crate::daemon::Daemon;
 use crate::live::{self, How, RunView, Wanted, run_id, stored};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
-use crate::work::{ABOUT_KEY, KEY};
+use crate::work::{ABOUT_KEY, KEY, key_of};
 
 pub(super) use body::NewRun;
 
@@ -93,11 +93,12 @@ pub(super) fn routes(api: &mut Api) {
         .about("The run is stored before it is answered, and goes on whoever goes away. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
         .header(KEY, ABOUT_KEY)
         .body::<NewRun>()
-        .ok::<RunView>("It has ended: the answer with everything that was said and done. With `stream`: its events, as `GET /runs/{run}/events` has them.")
+        .ok::<RunView>("It has ended: the answer with everything that was said and done.")
+        .gives("text/event-stream", "With `stream`: its events, as `GET /runs/{run}/events` has them.")
         .answers::<RunView>(202, "It works, or waits for a person.");
     api.add(begin, begin_run);
     let list = Operation::get("/runs", Role::Viewer, "Lists runs, the newest first.");
-    api.add(list.query::<Listed>().ok::<Page<RunRow>>("Your runs."), list_runs);
+    api.add(list.query::<Listed>().ok::<Page<RunRow>>("Your runs.").etagged(), list_runs);
     let show = Operation::get("/runs/{run}", Role::Viewer, "Shows a run as it is now.");
     api.add(show.ok::<RunView>("Its exact state."), show_run);
     let events = Operation::get("/runs/{run}/events", Role::Caller, "Streams a run.")
@@ -148,14 +149,7 @@ async fn begin_run(
             "wait and stream exclude each other; a stream ends with the run",
         ));
     }
-    let key = match headers.get(KEY) {
-        None => None,
-        Some(key) => {
-            let key =
-                key.to_str().map_err(|_| Problem::invalid("the Idempotency-Key is no text"))?;
-            Some((key.to_owned(), new.fingerprint(&principal)))
-        }
-    };
+    let key = key_of(&headers)?.map(|key| (key, new.fingerprint(&principal)));
     let wish = new.wish(&principal)?;
     let id = live::begin(&daemon, &principal, Wanted { wish, key }).await?;
     let run = of(&daemon, &principal, &id.to_string()).await?;

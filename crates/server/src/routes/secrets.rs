@@ -9,7 +9,7 @@ use toolcrib_app::core::{Clock as _, SystemClock};
 use toolcrib_app::store::vault::{Secret, SecretName, Vault, VaultError};
 
 use super::settings::KEPT;
-use crate::api::{Api, Json, Operation, Page, Path, etagged};
+use crate::api::{Api, Json, Operation, Page, Path, beside, etagged};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -49,7 +49,7 @@ pub(super) struct SecretKept {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/secrets", Role::Operator, "Lists the names of the secrets.");
-    api.add(list.ok::<Page<SecretRow>>("By name, without values."), list_secrets);
+    api.add(list.ok::<Page<SecretRow>>("By name, without values.").etagged(), list_secrets);
     let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
     let set = set.about("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
     api.add(set.body::<SecretBody>().ok::<SecretKept>("It is kept."), set_secret);
@@ -75,16 +75,6 @@ fn vault(daemon: &Daemon) -> Result<Vault, Problem> {
 
 fn named(text: &str) -> Result<SecretName, Problem> {
     text.parse().map_err(|error| Problem::invalid(format!("{error}")))
-}
-
-/// What touches the vault's files, beside the tasks that answer.
-async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, VaultError> + Send + 'static,
-) -> Result<T, Problem> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(_) => Err(Problem::new(Code::Internal, "the vault could not be worked on")),
-    }
 }
 
 /// Who uses a secret: a tool that declares the key it is named for, and whoever the configuration names.

@@ -79,7 +79,14 @@ async fn begin(
     State(daemon): State<Daemon>,
     Extension(known): Extension<Known>,
     Extension(site): Extension<Site>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    if !headers.contains_key(header::AUTHORIZATION) {
+        // One that made another would never end.
+        let words =
+            "a session is made of a token and not of a session: send `Authorization: Bearer TOKEN`";
+        return Err(Problem::new(Code::Forbidden, words));
+    }
     let Some(credential) = known.credential.clone().filter(|_| !site.origin.is_empty()) else {
         return Err(Problem::invalid("a session is for a page, which comes over TCP with a token"));
     };

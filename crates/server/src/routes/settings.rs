@@ -37,7 +37,7 @@ pub(super) struct SettingChanged {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/settings", Role::Operator, "Lists the keys of the configuration.");
     let list = list.about("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
-    api.add(list.ok::<Page<SettingRow>>("All of them."), list_settings);
+    api.add(list.ok::<Page<SettingRow>>("All of them.").etagged(), list_settings);
     let set =
         Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
     let set = set.about("The file stays as it was when the configuration would not hold with it.");

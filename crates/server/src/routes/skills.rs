@@ -75,7 +75,7 @@ struct KitRow {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/skills", Role::Viewer, "Lists the skills.");
-    api.add(list.ok::<Page<SkillRow>>("All that can be loaded."), list_skills);
+    api.add(list.ok::<Page<SkillRow>>("All that can be loaded.").etagged(), list_skills);
     let show =
         Operation::get("/skills/{name}", Role::Viewer, "Shows a skill with its instructions.");
     api.add(show.ok::<SkillShown>("The skill as its file is now."), show_skill);
@@ -86,7 +86,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     api.add(check.ok::<Checked>("What is wrong with it."), check_skill);
     let kits = Operation::get("/kits", Role::Viewer, "Lists the kits.");
-    api.add(kits.ok::<Page<KitRow>>("All that can be used."), list_kits);
+    api.add(kits.ok::<Page<KitRow>>("All that can be used.").etagged(), list_kits);
     let kit = Operation::get("/kits/{name}", Role::Viewer, "Shows a kit.");
     api.add(kit.ok::<KitRow>("The kit."), show_kit);
     let library = Operation::get(

@@ -80,7 +80,7 @@ struct SetSwitch {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/switches", Role::Viewer, "Lists everything that can be switched.");
     let list = list.about("A group, source, tier or feature that is off leaves the switches of its tools alone: when it comes back, each is as it was.");
-    api.add(list.ok::<Page<SwitchRow>>("By name."), list_switches);
+    api.add(list.ok::<Page<SwitchRow>>("By name.").etagged(), list_switches);
     let set = Operation::put(
         "/switches/{name}",
         Role::Operator,

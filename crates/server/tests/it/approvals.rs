@@ -9,7 +9,7 @@ use crate::runs::{Gate, begun, stands};
 use crate::support::{Client, Events, Plan, TestDaemon};
 
 /// A tool that has to be asked about.
-fn risky() -> std::sync::Arc<ScriptedTool> {
+pub(crate) fn risky() -> std::sync::Arc<ScriptedTool> {
     let tool = ScriptedTool::new("risky").spec(|spec| {
         spec.risk = Risk::High;
         spec.effect = Effect::SideEffect;
@@ -17,19 +17,23 @@ fn risky() -> std::sync::Arc<ScriptedTool> {
     std::sync::Arc::new(tool)
 }
 
-fn plan(tool: &std::sync::Arc<ScriptedTool>, script: &str) -> Plan {
-    let tool = std::sync::Arc::clone(tool);
+pub(crate) fn plan(tool: &std::sync::Arc<ScriptedTool>, script: &str) -> Plan {
+    plan_of(&[tool], script)
+}
+
+pub(crate) fn plan_of(tools: &[&std::sync::Arc<ScriptedTool>], script: &str) -> Plan {
+    let source = source_of("test", tools);
     Plan {
         script: script.to_owned(),
         toolcrib: Box::new(|settings| settings.engine.preset = Preset::AskRisky),
-        builder: Box::new(move |builder| builder.source(source_of("test", &[&tool]))),
+        builder: Box::new(move |builder| builder.source(source)),
         daemon: Box::new(|settings| settings.look = std::time::Duration::from_millis(50)),
         durable: true,
         ..Plan::default()
     }
 }
 
-const ONE: &str = "turns:
+pub(crate) const ONE: &str = "turns:
   - say: I ask.
     calls: [{tool: risky, args: {what: door}}]
   - say: It is done.

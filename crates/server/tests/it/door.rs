@@ -1,10 +1,10 @@
 //! What stands in front of every route: Host, Origin and method on real sockets, headers of every answer, limits.
 
 use serde_json::json;
-use toolcrib_server::operations;
+use toolcrib_server::{DaemonSettings, operations};
 
 use crate::raw::{exchange, exchange_on, request};
-use crate::support::{Plan, TestDaemon};
+use crate::support::{Events, Plan, TestDaemon};
 
 /// Method and path of every operation, of a path that is none and of a method that a path does not take.
 fn everywhere() -> Vec<String> {
@@ -194,6 +194,53 @@ async fn a_client_is_told_how_much_it_may_still_ask() {
     let socket = daemon.socket();
     let came = exchange_on(&socket, "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").await;
     assert_eq!(came.statuses(), [200]);
+    daemon.stop().await;
+}
+
+/// A program of the owner's that has run wild has used up every request: the owner stops its tools all the same.
+#[tokio::test]
+async fn no_limit_keeps_the_owner_from_the_kill_switch() {
+    let plan =
+        Plan { daemon: Box::new(|settings| settings.requests_per_minute = 1), ..Plan::default() };
+    let daemon = TestDaemon::with(plan).await;
+    let owner = daemon.client();
+    assert_eq!(owner.get("/healthz").await.status, 200);
+    assert_eq!(owner.get("/api/v1/kill-switch").await.problem(), "rate_limited");
+    let pulled = owner.put("/api/v1/kill-switch", &json!({"reason": "a test"})).await;
+    assert_eq!(pulled.expect(200)["engaged"], true);
+    // Only for who may.
+    assert_eq!(daemon.anybody().get("/healthz").await.status, 200);
+    let anybody = daemon.anybody().put("/api/v1/kill-switch", &json!({})).await;
+    assert_eq!(anybody.problem(), "rate_limited");
+    daemon.stop().await;
+}
+
+/// S7: streams cost nothing to hold open, so one token could take every connection, and the owner would not get in.
+#[tokio::test]
+async fn one_client_leaves_room_for_others_and_the_socket_has_a_reserve() {
+    let few = |settings: &mut DaemonSettings| settings.connections = 6;
+    let daemon = TestDaemon::with(Plan { daemon: Box::new(few), ..Plan::default() }).await;
+    let viewer = crate::tokens::made(&daemon, json!({"name": "v", "roles": ["viewer"]})).await.0;
+    let viewer = daemon.anybody().with_token(&viewer);
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        streams.push(Events::open(&viewer, "/api/v1/events", None).await);
+    }
+    let refused = viewer.get("/api/v1/events").await;
+    assert_eq!((refused.status.as_u16(), &*refused.problem()), (429, "rate_limited"));
+    assert_eq!(refused.headers["retry-after"], "1");
+    let owner = daemon.client();
+    for _ in 0..2 {
+        streams.push(Events::open(&owner, "/api/v1/events", None).await);
+    }
+    // All places are taken now, but that of nobody on TCP keeps the socket out.
+    let mut others = Vec::new();
+    for _ in 0..3 {
+        others.push(tokio::net::TcpStream::connect(daemon.address).await.unwrap());
+    }
+    let sent = "GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n";
+    assert_eq!(exchange_on(&daemon.socket(), sent).await.statuses(), [200]);
+    drop((streams, others));
     daemon.stop().await;
 }
 

@@ -6,7 +6,8 @@ use axum::body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use serde_json::{Value, json};
-use toolcrib_app::core::ToolOutput;
+use toolcrib_app::core::artifact::NewArtifact;
+use toolcrib_app::core::{CallId, ToolOutput, Trust};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
@@ -184,5 +185,104 @@ async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
     assert_eq!(client.get(&unknown).await.problem(), "not_found");
     assert_eq!(client.delete(&place).await.status, 204);
     assert_eq!(client.get(&content).await.problem(), "not_found");
+    daemon.stop().await;
+}
+
+/// Whoever reads slowly does not read on with a token that was taken back; a part is never taken for the whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_breaks_off_with_its_token() {
+    const BYTES: usize = 48 * 1024 * 1024;
+    let daemon = TestDaemon::start().await;
+    let mut writer = daemon.toolcrib.stores().artifacts.create(large()).unwrap();
+    for _ in 0..BYTES / (1024 * 1024) {
+        writer.write(&[b'x'; 1024 * 1024]).unwrap();
+    }
+    let meta = writer.finish().unwrap();
+    assert_eq!(meta.bytes, BYTES as u64);
+    let (token, id) =
+        crate::tokens::made(&daemon, json!({"name": "x", "roles": ["viewer", "caller"]})).await;
+    let line = format!("GET /api/v1/artifacts/{}/content", meta.artifact);
+    let headers = format!("Authorization: Bearer {token}\r\n");
+    let mut stream = tokio::net::TcpStream::connect(daemon.address).await.unwrap();
+    let sent = crate::raw::request(daemon.address, &line, &headers);
+    tokio::io::AsyncWriteExt::write_all(&mut stream, sent.as_bytes()).await.unwrap();
+    let begin = crate::raw::until(&mut stream, "\r\n\r\n").await;
+    assert!(begin.starts_with("HTTP/1.1 200"), "{begin:.200}");
+    assert_eq!(daemon.client().delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
+    let (mut came, mut piece) = (begin.len(), vec![0; 64 * 1024]);
+    while let Ok(read @ 1..) = tokio::io::AsyncReadExt::read(&mut stream, &mut piece).await {
+        came += read;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert!(came < BYTES, "all of it came");
+    daemon.stop().await;
+}
+
+fn large() -> NewArtifact {
+    NewArtifact {
+        owner: String::new(),
+        media_type: "text/plain".to_owned(),
+        trust: Trust::Workspace,
+        source: None,
+        call: CallId::fresh(),
+        run: None,
+        conversation: String::new(),
+    }
+}
+
+/// What is shown as `***` stays what it is: nobody writes the mask over it.
+#[tokio::test]
+async fn a_secret_in_a_file_is_not_replaced_by_its_mask() {
+    let daemon = TestDaemon::start().await;
+    daemon.toolcrib.engine().sealing().secrets.learn(["s3cr3t-value-9"]);
+    let file = daemon.workspace().join("env");
+    let held = "key = s3cr3t-value-9\nname = a\n";
+    std::fs::write(&file, held).unwrap();
+    let read = daemon.client().get("/api/v1/files?path=env").await;
+    let text = read.expect(200)["text"].as_str().unwrap().to_owned();
+    assert_eq!(text, "key = ***\nname = a\n");
+    let tag = read.headers["etag"].to_str().unwrap();
+    let put = async |path: &str, tag: &str, text: &str| {
+        let path = format!("/api/v1/files?path={path}");
+        bytes(&daemon, Method::PUT, &path, &[("if-match", tag)], text.to_owned()).await
+    };
+    for tag in [tag, "*"] {
+        let (status, _, body) = put("env", tag, &text.replace("name = a", "name = b")).await;
+        assert_eq!((status.as_u16(), &*code(&body)), (409, "conflict"));
+        assert!(String::from_utf8_lossy(&body).contains("edit_file"));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), held);
+    }
+    // A text without a mask is meant, and its tag is that of what is shown then.
+    let (status, headers, _) = put("env", tag, "key = s3cr3t-value-9\n").await;
+    assert_eq!(status, 200);
+    let read = daemon.client().get("/api/v1/files?path=env").await;
+    assert_eq!(
+        (&read.headers["etag"], read.expect(200)["text"].as_str()),
+        (&headers["etag"], Some("key = ***\n"))
+    );
+    assert_eq!(put("env", headers["etag"].to_str().unwrap(), "key = none\n").await.0, 200);
+    // Stars of its own are no mask.
+    assert_eq!(put("rule.md", "*", "a\n\n***\n\nb\n").await.0, 200);
+    assert_eq!(put("rule.md", "*", "a\n\n***\n\nc\n").await.0, 200);
+    daemon.stop().await;
+}
+
+/// What was made harmless to be shown is not lost by writing back what was shown.
+#[tokio::test]
+async fn what_was_made_harmless_is_only_replaced_on_purpose() {
+    let daemon = TestDaemon::start().await;
+    let file = daemon.workspace().join("a.txt");
+    std::fs::write(&file, "a\u{202e}b\n").unwrap();
+    let read = daemon.client().get("/api/v1/files?path=a.txt").await;
+    let shown = read.expect(200);
+    assert_ne!(shown["neutralised"], json!([]));
+    let put = async |tag: &str| {
+        let text = shown["text"].as_str().unwrap().to_owned();
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=a.txt", &[("if-match", tag)], text).await
+    };
+    let (_, _, body) = put(read.headers["etag"].to_str().unwrap()).await;
+    assert_eq!(code(&body), "conflict");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\u{202e}b\n");
+    assert_eq!(put("*").await.0, 200);
     daemon.stop().await;
 }

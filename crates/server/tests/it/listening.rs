@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use toolcrib_app::core::Effect;
 use toolcrib_server::{Address, Daemon, DaemonSettings};
 
 use crate::raw::{exchange, exchange_on, over, request};
+use crate::runs::{Gate, ONE_CALL, begun};
 use crate::support::{Plan, TestDaemon};
 
 /// A certificate for 127.0.0.1, its key, and the authority behind it: those of the HTTP client's tests.
@@ -154,5 +158,20 @@ async fn what_is_not_safe_is_not_listened_on() {
     let error = refused(&daemon, |settings| settings.listen.tls = no_key).await;
     assert!(error.contains("cannot be used for TLS"), "{error}");
     assert_eq!(daemon.client().get("/healthz").await.status, 200);
+    daemon.stop().await;
+}
+
+/// Two on one database: one that fails to listen has not touched what the other works on.
+#[tokio::test]
+async fn one_that_cannot_listen_takes_nothing_over() {
+    let gate = Gate::new("gate", Effect::Pure);
+    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    begun(&daemon.client(), &json!({"text": "go"})).await;
+    gate.began(1).await;
+    for _ in 0..10 {
+        refused(&daemon, |settings| settings.listen.tcp = Some(daemon.address)).await;
+    }
+    assert_eq!(daemon.host.looks.load(Ordering::Relaxed), 0, "it looked for runs to take");
+    gate.open(1);
     daemon.stop().await;
 }

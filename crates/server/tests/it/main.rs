@@ -17,8 +17,10 @@ mod figures;
 mod files;
 mod grants;
 mod listening;
+mod lists;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod owners;
 mod raw;
 mod recovery;
 mod rules;

@@ -10,6 +10,14 @@ use tokio::net::{TcpStream, UnixStream};
 /// An end that must come comes within this time, however slow the machine is.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What must come, comes within this time.
+pub(crate) async fn within<T>(what: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, what).await {
+        Ok(came) => came,
+        Err(_) => panic!("it did not come"),
+    }
+}
+
 /// Everything that came back until the other side closed.
 #[derive(Debug)]
 pub(crate) struct Came {

@@ -293,8 +293,17 @@ async fn the_same_request_sent_twice_is_one_run() {
     assert_eq!(list["items"].as_array().unwrap().len(), 100);
     for key in [" ", &"x".repeat(300)] {
         let keyed = client.clone().with("idempotency-key", key);
-        assert_eq!(keyed.post("/api/v1/runs", &json!({"text": "a"})).await.problem(), "invalid");
+        let refused = keyed.post("/api/v1/runs", &json!({"text": "a"})).await;
+        assert_eq!(refused.problem(), "bad_request");
     }
+    // The rule is that of calls: 200 characters, and one key.
+    let longest = client.clone().with("idempotency-key", &"x".repeat(200));
+    let body = json!({"text": "a", "wait": true});
+    let runs =
+        [longest.post("/api/v1/runs", &body).await, longest.post("/api/v1/runs", &body).await];
+    assert_eq!(runs[0].expect(200)["run"], runs[1].expect(200)["run"]);
+    let two = client.with("idempotency-key", "a").with("idempotency-key", "b");
+    assert_eq!(two.post("/api/v1/runs", &body).await.problem(), "bad_request");
     daemon.stop().await;
 }
 

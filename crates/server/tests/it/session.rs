@@ -3,7 +3,8 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, TestDaemon};
+use crate::raw::within;
+use crate::support::{Answer, Client, Events, TestDaemon};
 
 /// A page of the daemon as a browser shows it: with its origin, its cookie and what Fetch Metadata says.
 struct Page {
@@ -30,6 +31,12 @@ impl Page {
         assert!(!cookie.contains(token) && !answer.text.contains(token));
         let client = daemon.anybody().with("cookie", &cookie);
         Self { client, origin, cookie, word }
+    }
+
+    /// What its own script sends with what changes something.
+    fn own(&self) -> Client {
+        let client = self.client.clone().with("origin", &self.origin);
+        client.with("x-toolcrib-session", &self.word)
     }
 
     async fn reads(&self) -> Answer {
@@ -90,12 +97,20 @@ async fn a_session_is_bound_to_the_origin_of_its_page() {
 async fn a_session_ends_by_logging_out_and_with_its_token() {
     let daemon = TestDaemon::start().await;
     let page = Page::begin(&daemon, &daemon.token()).await;
-    let own =
-        page.client.clone().with("origin", &page.origin).with("x-toolcrib-session", &page.word);
-    let answer = own.send(Method::DELETE, "/api/v1/session", None).await;
+    let reader = page.client.clone().with("sec-fetch-site", "same-origin");
+    let events = Events::open(&reader, "/api/v1/events", None).await;
+    let other = Events::open(&daemon.client(), "/api/v1/events", None).await;
+    let answer = page.own().send(Method::DELETE, "/api/v1/session", None).await;
     assert_eq!(answer.status, 204);
     assert!(answer.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
     assert_eq!(page.reads().await.problem(), "unauthorized");
+    // What it reads ends with it; what its token reads does not.
+    assert_eq!(within(events.rest()).await.len(), 1);
+    let mut other = other;
+    assert_eq!(other.next().await.unwrap().name, "snapshot");
+    let off = json!({"state": "off"});
+    daemon.client().put("/api/v1/switches/tool:read_file", &off).await.expect(200);
+    within(other.until("switch")).await;
 
     let body = json!({"name": "x", "roles": ["caller"]});
     let made = daemon.client().post("/api/v1/tokens", &body).await.expect(201);
@@ -118,6 +133,10 @@ async fn only_a_token_begins_a_session() {
     assert_eq!(begin(daemon.anybody()).await.problem(), "unauthorized");
     let page = Page::begin(&daemon, &daemon.token()).await;
     assert_eq!(begin(page.client.clone()).await.problem(), "forbidden");
+    // Nor by its own page, with its word: the twelve hours would begin again and again.
+    let again = begin(page.own()).await;
+    assert_eq!(again.problem(), "forbidden");
+    assert!(again.text.contains("not of a session"), "{}", again.text);
     let stale =
         daemon.anybody().with("cookie", "toolcrib_session=x").with("sec-fetch-site", "none");
     assert_eq!(stale.get("/api/v1/session").await.problem(), "unauthorized");

@@ -1,8 +1,14 @@
 //! Streams of runs: the state first, then what happens; resumed where they broke, left without a trace.
 
-use serde_json::{Value, json};
-use toolcrib_app::core::Effect;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpStream, UnixStream};
+use toolcrib_app::core::Effect;
+use toolcrib_server::DaemonSettings;
+
+use crate::raw::{request, rest, until, within};
 use crate::runs::{Gate, ONE_CALL, begun, stands};
 use crate::support::{Events, Plan, TestDaemon};
 
@@ -120,5 +126,66 @@ async fn everything_that_is_ones_own_is_one_stream() {
     );
     let mut resumed = Events::open(&client, "/api/v1/events", Some(&working.id)).await;
     assert_eq!(resumed.next().await, Some(ended));
+    daemon.stop().await;
+}
+
+/// What is silent is not dead.
+#[tokio::test]
+async fn a_silent_stream_is_pinged() {
+    assert_eq!(DaemonSettings::new("daemon").ping, Duration::from_secs(15));
+    let gate = Gate::new("gate", Effect::Pure);
+    let plan = gate.plan(ONE_CALL);
+    let daemon = TestDaemon::with(Plan {
+        daemon: Box::new(|settings| settings.ping = Duration::from_millis(20)),
+        ..plan
+    });
+    let daemon = daemon.await;
+    let run = begun(&daemon.client(), &json!({"text": "go"})).await;
+    gate.began(1).await;
+    for path in ["/api/v1/events".to_owned(), format!("/api/v1/runs/{run}/events")] {
+        let mut stream = opened(&daemon, &path).await;
+        until(&mut stream, ": ping\n\n").await;
+        // Again and again.
+        until(&mut stream, ": ping\n\n").await;
+    }
+    gate.open(1);
+    daemon.stop().await;
+}
+
+/// A stream that is asked for, and of which nothing is read yet.
+async fn opened(daemon: &TestDaemon, path: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(daemon.address).await.unwrap();
+    let headers = format!("Authorization: Bearer {}\r\n", daemon.token());
+    let sent = request(daemon.address, &format!("GET {path}"), &headers);
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    stream
+}
+
+/// A telephone in a tunnel: it reads nothing, and the run goes on to its end; what it reads later begins with a state and ends with the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_stands_still_does_not_hold_a_run_back() {
+    const TURNS: usize = 2;
+    let long = "All work and no play. ".repeat(1_000);
+    let turn = |at| format!("  - say: {long:?}\n    calls: [{{tool: gate, args: {{at: {at}}}}}]\n");
+    let turns: String = (0..TURNS).map(turn).collect();
+    let script = format!("turns:\n{turns}  - say: Done.\n");
+    let gate = Gate::new("gate", Effect::Pure);
+    let daemon = TestDaemon::with(gate.plan(&script)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let path = format!("/api/v1/runs/{run}/events");
+    // The system keeps little for a socket like this, and 4 MB for one of TCP.
+    let mut still = UnixStream::connect(daemon.socket()).await.unwrap();
+    let sent = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n");
+    still.write_all(sent.as_bytes()).await.unwrap();
+    until(&mut still, "\r\n\r\n").await;
+    gate.open(TURNS);
+    let view = within(stands(&client, &run, "ended")).await;
+    assert!(view.to_string().len() > TURNS * long.len());
+    let late = rest(&mut still).await;
+    assert!(late.contains("event: snapshot"), "what it missed is not told one by one");
+    let last = late.rsplit("event: ").next().unwrap();
+    assert!(last.starts_with("run-end") || last.contains("\"state\":\"ended\""), "{last:.200}");
     daemon.stop().await;
 }

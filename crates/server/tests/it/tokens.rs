@@ -11,7 +11,7 @@ use crate::raw::PATIENCE;
 use crate::support::{Client, Plan, TestDaemon};
 
 /// A new token with these roles, and its id.
-async fn made(daemon: &TestDaemon, body: Value) -> (String, String) {
+pub(crate) async fn made(daemon: &TestDaemon, body: Value) -> (String, String) {
     let answer = daemon.client().post("/api/v1/tokens", &body).await.expect(201);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     (text(&answer["token"]), text(&answer["row"]["id"]))

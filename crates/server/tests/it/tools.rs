@@ -7,6 +7,8 @@ use toolcrib_app::core::{ConfigKey, Risk, ToolOutput};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
+use toolcrib_server::Host as _;
+
 use crate::support::{Client, Plan, TestDaemon};
 
 #[tokio::test]
@@ -164,6 +166,12 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     let operator = daemon.anybody().with_token(made["token"].as_str().unwrap());
     let refused = operator.put(&place("KEY"), &json!({"value": "another secret key"})).await;
     assert_eq!(refused.problem(), "forbidden");
+    // One that stood in the configuration in plain text is taken out, and that is on record.
+    daemon.host.set("tools.weather.config.KEY", Some("written by hand")).unwrap();
+    client.put(&place("KEY"), &json!({"value": "one more secret key"})).await.expect(200);
+    assert!(!client.get("/api/v1/settings").await.text.contains("weather.config.KEY"));
+    let audit = client.get("/api/v1/audit?kind=administered").await.text;
+    assert!(audit.contains("setting.unset"), "{audit}");
     // A plain one stands in the configuration.
     operator.put(&place("CITY"), &json!({"value": "Vienna"})).await.expect(200);
     let settings = client.get("/api/v1/settings").await.expect(200);

@@ -36,7 +36,7 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
 
 /// Where it listens.
 fn places(client: &Client) -> Result<Vec<String>, Failure> {
-    let own = if client.is_own() { Place::own()?.address()? } else { None };
+    let own = if client.is_own() { Place::own()?.living()? } else { None };
     let Some(address) = own else { return Ok(vec![client.to_string()]) };
     let socket = address.unix.as_ref().map(|path| path.display().to_string());
     Ok(url(&address).into_iter().chain(socket).collect())

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use crate::cli::StopDaemon;
 use crate::config::Env;
-use crate::daemon::client::{Client, URL, unreachable};
-use crate::daemon::{Place, is_alive};
+use crate::daemon::Place;
+use crate::daemon::client::{URL, unreachable};
 use crate::output::{self, Failure};
 use crate::world;
 
@@ -23,23 +23,14 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
     }
     world::block_on(async {
         let none = || unreachable("no daemon runs");
-        let address = Place::own()?.address()?.ok_or_else(none)?;
-        // What answers there is the one that the file is about: its number may be another process's by now.
-        let answers = Client::find().await;
-        let is_there = match &answers {
-            Ok(found) => found.is_some(),
-            // One of another version can be stopped too.
-            Err(_) => is_alive(&address),
-        };
-        if !is_there {
-            return Err(none());
-        }
+        // It need not answer: one of another version, or one that hangs, is stopped too.
+        let address = Place::own()?.living()?.ok_or_else(none)?;
         let pid = i32::try_from(address.pid).ok().and_then(Pid::from_raw).ok_or_else(none)?;
         kill_process(pid, Signal::TERM).map_err(|error| {
             Failure::run(format!("process {} cannot be told: {error}", address.pid))
         })?;
         let begun = Instant::now();
-        while is_alive(&address) {
+        while works(pid) {
             if begun.elapsed() >= command.timeout {
                 return Err(Failure::run(format!(
                     "process {} was told to stop and works still; `kill -9 {}` ends it at once, and what it did is taken up again",
@@ -55,4 +46,12 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
         }
         Ok(0)
     })
+}
+
+/// Whether the process that was told is there still. One that has ended and that nobody has asked how is not: its parent may never do.
+fn works(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before the state is in brackets, and may hold any (`proc_pid_stat(5)`).
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    test_kill_process(pid).is_ok() && !state.is_some_and(|state| state.starts_with(['Z', 'X']))
 }

@@ -49,7 +49,7 @@ pub(super) fn print(call: &Value, json: bool) -> Result<u8, Failure> {
                     None => {}
                 }
             }
-            Ok(u8::from(call.get("is_error") == Some(&Value::Bool(true))))
+            Ok(0)
         }
         "waiting" => {
             let id = call.pointer("/approval/id").and_then(Value::as_str).unwrap_or_default();

@@ -7,10 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use axum::http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
 use toolcrib_app::agent::library::{Agent, DEFAULT_ROLE, Folder, Mode, Rounds, Scope, template};
-use toolcrib_app::core::canonical;
 
 use super::Form;
-use crate::api::matches;
+use crate::api::{matches, tag_of};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 
@@ -49,18 +48,13 @@ impl Expected {
                     "the agent {name} is there: send the ETag of what you have read as If-Match"
                 ),
             )),
-            (Self::Tag(given), Some(text)) if matches(Some(given), &tag(text)) => Ok(()),
+            (Self::Tag(given), Some(text)) if matches(Some(given), &tag_of(text)) => Ok(()),
             (Self::Tag(_), _) => Err(Problem::new(
                 Code::Stale,
                 format!("the agent {name} is not what you have read any more; read it again"),
             )),
         }
     }
-}
-
-/// The tag of a file's text.
-pub(super) fn tag(text: &str) -> String {
-    format!("\"{}\"", &canonical::sha256_parts(&[text])[..32])
 }
 
 /// Whether an agent's file lies in the folder that is written here.

@@ -11,10 +11,9 @@ use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
-use toolcrib_app::core::canonical;
 
 use super::operations;
-use crate::api::{Api, Operation, document, matches};
+use crate::api::{Api, Operation, document, matches, tag_of};
 use crate::daemon::Daemon;
 use crate::role::Role;
 
@@ -23,7 +22,10 @@ const STYLE: &str = include_str!("style.css");
 
 pub(super) fn routes(api: &mut Api) {
     let docs = Operation::get("/docs", Role::Viewer, "Shows this documentation.").open().at_root();
-    api.add(docs.tag("documents").gives("text/html; charset=utf-8", "The page."), docs_page);
+    api.add(
+        docs.tag("documents").gives("text/html; charset=utf-8", "The page.").etagged(),
+        docs_page,
+    );
 }
 
 /// Nothing is loaded and nothing runs: the one style is known by its hash.
@@ -39,8 +41,7 @@ fn page(daemon: &Daemon) -> &'static (String, String) {
     static PAGE: OnceLock<(String, String)> = OnceLock::new();
     PAGE.get_or_init(|| {
         let page = page::render(&document(&operations(), &daemon.settings().version), STYLE);
-        let tag =
-            format!("\"{}\"", canonical::sha256_parts(&[&page]).get(..32).unwrap_or_default());
+        let tag = tag_of(&page);
         (page, tag)
     })
 }

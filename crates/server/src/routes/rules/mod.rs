@@ -21,13 +21,13 @@ use own::{RulesChanged, add_rules, list_own, remove_rule};
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/rules", Role::Viewer, "Lists the rules in force, of all layers.");
     let list = list.about("Strictest wins: deny before ask before allow, whatever the layer.");
-    api.add(list.ok::<Page<RuleRow>>("In the order of their files."), list_rules);
+    api.add(list.ok::<Page<RuleRow>>("In the order of their files.").etagged(), list_rules);
     let own = Operation::get(
         "/rules/own",
         Role::Viewer,
         "Lists the rules of the person's own file, which is the one that is changed here.",
     );
-    api.add(own.ok::<Page<RuleRow>>("In their order, with the `ETag` of the file."), list_own);
+    api.add(own.ok::<Page<RuleRow>>("In their order, with the `ETag` of the file.").etagged(), list_own);
     let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the person's own file.")
         .about("They are checked first, with their examples; comments and order of the file stay. From the answer on every new call is judged by them.")
         .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to whatever is there.")

@@ -7,12 +7,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::canonical;
 use toolcrib_app::rule_files::{self, Change, Place, RulesError};
 use toolcrib_app::rules::{Layer, RuleText};
 
 use super::body::{RuleBody, RuleRow, numbered};
-use crate::api::{Json, Page, Path, matches};
+use crate::api::{Json, Page, Path, beside, matches, tag_of};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
@@ -47,31 +46,18 @@ fn own_file(daemon: &Daemon) -> Place {
     Place::new(Layer::User, daemon.host().rules_file())
 }
 
-/// The tag of a file: it changes with every byte.
-fn tag(text: &str) -> String {
-    format!("\"{}\"", &canonical::sha256_parts(&[text])[..32])
-}
-
-/// What touches files, beside the tasks that answer.
-async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Problem::new(Code::Internal, "the file could not be worked on")))
-}
-
 pub(super) async fn list_own(
     State(daemon): State<Daemon>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let place = own_file(&daemon);
-    let (text, rows) = beside(move || {
+    let (text, rows) = beside::<_, Problem>(move || {
         let text = place.text()?;
         let rules = rule_files::parse(&place.path, &text, place.layer)?;
         Ok((text, numbered(&rules)))
     })
     .await?;
-    let tag = tag(&text);
+    let tag = tag_of(&text);
     if matches(headers.get(header::IF_NONE_MATCH), &tag) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
@@ -86,7 +72,7 @@ fn change(
 ) -> Result<Change, Problem> {
     let stale = Cell::new(false);
     let changed = rule_files::store(place, |text| {
-        if if_match.is_some() && !matches(if_match.as_ref(), &tag(text)) {
+        if if_match.is_some() && !matches(if_match.as_ref(), &tag_of(text)) {
             stale.set(true);
             return Ok(text.to_owned());
         }
@@ -106,7 +92,7 @@ async fn in_force(daemon: &Daemon, place: Place, change: Change) -> Result<Rules
         Ok(reloaded) => reloaded,
         Err(error) if changed => {
             let undo = place.clone();
-            beside(move || {
+            beside::<_, Problem>(move || {
                 let Change { before, after, .. } = change;
                 let undone = |now: &str| Ok(if now == after { before } else { now.to_owned() });
                 Ok(rule_files::store(&undo, undone)?)
@@ -116,7 +102,7 @@ async fn in_force(daemon: &Daemon, place: Place, change: Change) -> Result<Rules
         }
         Err(error) => return Err(error.into()),
     };
-    let etag = tag(&change.after);
+    let etag = tag_of(&change.after);
     let rules = rule_files::parse(&place.path, &change.after, place.layer)?;
     let needs_restart = reloaded.needs_restart;
     Ok(RulesChanged { rules: numbered(&rules), etag, changed, needs_restart })
@@ -140,7 +126,7 @@ pub(super) async fn add_rules(
         rules.iter().map(|rule| format!("{} {}", rule.effect, rule.rule)).collect();
     let (place, if_match) = (own_file(&daemon), headers.get(header::IF_MATCH).cloned());
     let of_file = place.clone();
-    let change = beside(move || {
+    let change = beside::<_, Problem>(move || {
         change(&of_file, if_match, |text| rule_files::append(&of_file, text, &rules))
     })
     .await?;
@@ -163,12 +149,12 @@ pub(super) async fn remove_rule(
     };
     let place = own_file(&daemon);
     let of_file = place.clone();
-    let (gone, change) = beside(move || {
+    let (gone, change) = beside::<_, Problem>(move || {
         let missing = || Problem::not_found(format!("the file has no rule number {number}"));
         let index = number.checked_sub(1).ok_or_else(missing)?;
         let text = of_file.text()?;
         let rules = rule_files::parse(&of_file.path, &text, of_file.layer)?;
-        if matches(Some(&if_match), &tag(&text)) && rules.get(index).is_none() {
+        if matches(Some(&if_match), &tag_of(&text)) && rules.get(index).is_none() {
             return Err(missing());
         }
         let gone = rules.get(index).map(|rule| format!("{} {}", rule.text.effect, rule.text.rule));

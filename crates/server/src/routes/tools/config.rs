@@ -87,7 +87,7 @@ pub(super) async fn set(
         principal.must(Role::Owner)?;
         // What is written down wins over the vault, and is no place for a secret.
         if slot.is_written(&daemon)? {
-            daemon.host().set(&slot.setting(), None)?;
+            settings::change(&daemon, &principal, &slot.setting(), None).await?;
         }
         secrets::keep(&daemon, &principal, &slot.secret(), body.value).await?;
     } else {

@@ -22,12 +22,14 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/tools", Role::Viewer, "Lists the tools.");
     let list = list.about("Whether switched on or not. `PUT /switches/tool:NAME` switches one.");
     api.add(
-        list.query::<ListQuery>().ok::<Page<ToolRow>>("All of them, in the order of the offering."),
+        list.query::<ListQuery>()
+            .ok::<Page<ToolRow>>("All of them, in the order of the offering.")
+            .etagged(),
         list::list,
     );
     let show = Operation::get("/tools/{name}", Role::Viewer, "Shows a tool.");
     api.add(
-        show.ok::<ToolDocument>("Its definition, how it stands, and its configuration."),
+        show.ok::<ToolDocument>("Its definition, how it stands, and its configuration.").etagged(),
         show::show,
     );
     let metrics = Operation::get(

@@ -1,6 +1,7 @@
 //! The program around a daemon of a test: a scripted model, settings in memory.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT};
@@ -21,6 +22,8 @@ pub(crate) struct TestHost {
     settings: Mutex<Vec<(String, String)>>,
     /// What a reload puts into force, with the rules of the file as they are then.
     configured: (Toolcrib, Settings),
+    /// How often somebody looked whether a run was left behind.
+    pub(crate) looks: AtomicUsize,
 }
 
 impl TestHost {
@@ -30,7 +33,8 @@ impl TestHost {
         folder: PathBuf,
         configured: (Toolcrib, Settings),
     ) -> Self {
-        Self { runner, script, folder, settings: Mutex::default(), configured }
+        let (settings, looks) = Default::default();
+        Self { runner, script, folder, settings, configured, looks }
     }
 
     fn of_wish(&self, wish: RunWish) -> Result<Start, HostError> {
@@ -76,6 +80,7 @@ impl Host for TestHost {
     }
 
     fn worker_of(&self, run: &StoredRun) -> Option<u64> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
         run.state.pointer("/setup/worker").and_then(serde_json::Value::as_u64)
     }
 
