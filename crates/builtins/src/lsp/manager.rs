@@ -1,7 +1,7 @@
 //! The servers that are at work: which there are, who uses them, when they end.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedMutexGuard;
@@ -23,8 +23,10 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// See the top of this file.
 pub(crate) struct Servers {
     workbench: Arc<Workbench>,
-    slots: Mutex<Vec<Arc<Slot>>>,
+    slots: Arc<Slots>,
 }
+
+type Slots = Mutex<Vec<Arc<Slot>>>;
 
 /// Room for a server; calls take turns.
 struct Slot {
@@ -42,11 +44,28 @@ impl Slot {
     fn is_free(&self) -> bool {
         self.session.try_lock().is_ok()
     }
+
+    fn is_idle(&self) -> bool {
+        self.used().elapsed() >= IDLE && self.is_free()
+    }
+}
+
+/// Ends servers that nobody asks, as long as there are any.
+async fn sweep(slots: Weak<Slots>) {
+    loop {
+        tokio::time::sleep(IDLE).await;
+        let Some(slots) = slots.upgrade() else { return };
+        let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.retain(|slot| !slot.is_idle());
+        if slots.is_empty() {
+            return;
+        }
+    }
 }
 
 impl Servers {
     pub(crate) fn new(workbench: Arc<Workbench>) -> Self {
-        Self { workbench, slots: Mutex::default() }
+        Self { workbench, slots: Arc::default() }
     }
 
     pub(crate) fn workbench(&self) -> &Workbench {
@@ -83,7 +102,6 @@ impl Servers {
     fn slot(&self, language: &'static Language, root: &Path) -> Arc<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |slot: &Slot| slot.language.title == language.title && slot.root == root;
-        slots.retain(|slot| is_it(slot) || slot.used().elapsed() < IDLE || !slot.is_free());
         if let Some(slot) = slots.iter().find(|slot| is_it(slot)) {
             *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             return Arc::clone(slot);
@@ -100,6 +118,9 @@ impl Servers {
             used: Mutex::new(Instant::now()),
             session: Arc::default(),
         });
+        if slots.is_empty() {
+            tokio::spawn(sweep(Arc::downgrade(&self.slots)));
+        }
         slots.push(Arc::clone(&slot));
         slot
     }

@@ -10,14 +10,14 @@ pub(crate) fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut places = Vec::new();
     for (number, object) in (1..).zip(objects) {
         places.push(out.len());
-        let _ = write!(out, "{number} 0 obj\n");
+        let _ = writeln!(out, "{number} 0 obj");
         out.extend_from_slice(object);
         out.extend_from_slice(b"\nendobj\n");
     }
     let (start, count) = (out.len(), objects.len() + 1);
     let _ = write!(out, "xref\n0 {count}\n0000000000 65535 f \n");
     for place in places {
-        let _ = write!(out, "{place:010} 00000 n \n");
+        let _ = writeln!(out, "{place:010} 00000 n ");
     }
     let _ = write!(out, "trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n");
     out
