@@ -18,6 +18,7 @@ pub mod folder;
 pub mod fs;
 mod html;
 mod records;
+pub mod shell;
 mod text;
 mod tool;
 mod web;
@@ -34,8 +35,9 @@ use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec,
 use toolcrib_net::HttpClient;
 
 use fs::Workspace;
-use workbench::Workbench;
 pub use records::{Records, UsageOfRun};
+use shell::Shells;
+use workbench::Workbench;
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";
@@ -49,6 +51,7 @@ pub struct Builtins {
     artifacts: Option<Arc<dyn ArtifactStore>>,
     records: Option<Records>,
     workbench: Option<Arc<Workbench>>,
+    shells: Option<Arc<Shells>>,
 }
 
 impl Default for Builtins {
@@ -60,6 +63,7 @@ impl Default for Builtins {
             artifacts: None,
             records: None,
             workbench: None,
+            shells: None,
         }
     }
 }
@@ -125,6 +129,13 @@ impl Builtins {
         self
     }
 
+    /// The same with `execute_shell_command` and `manage_process` on these shells.
+    #[must_use]
+    pub fn with_shells(mut self, shells: Arc<Shells>) -> Self {
+        self.shells = Some(shells);
+        self
+    }
+
     /// The tools, in the order in which they are declared.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -152,6 +163,13 @@ impl Builtins {
             handlers.extend([
                 Typed::handler(http_request::HttpRequest { client: client() }),
                 Typed::handler(fetch_url::FetchUrl { client: client() }),
+            ]);
+        }
+        if let Some(shells) = &self.shells {
+            let shells = || Arc::clone(shells);
+            handlers.extend([
+                Typed::handler(execute_shell_command::ExecuteShellCommand { shells: shells() }),
+                Typed::handler(manage_process::ManageProcess { shells: shells() }),
             ]);
         }
         if let Some(store) = &self.artifacts {
@@ -193,6 +211,8 @@ pub fn specs() -> Vec<ToolSpec> {
         find_files::spec(),
         http_request::spec(),
         fetch_url::spec(),
+        execute_shell_command::spec(),
+        manage_process::spec(),
         read_artifact::spec(),
         review_tool_calls::spec(),
         introspect::spec(),

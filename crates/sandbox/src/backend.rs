@@ -13,7 +13,7 @@ use crate::job::{Ended, Job, Status, Stop};
 use crate::policy::Policy;
 use crate::process::{self, End, Report};
 use crate::report::Probe;
-use crate::{Level, SandboxError};
+use crate::{Level, Refused, SandboxError};
 
 /// A stream that is written to.
 pub type Input = Box<dyn AsyncWrite + Send + Unpin>;
@@ -82,6 +82,8 @@ pub(crate) trait Handle: Send {
     fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>>;
     /// Kills all that it started.
     fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>>;
+    /// Hosts that it asked for so far and did not reach.
+    fn refused(&self) -> Vec<Refused>;
     /// Tells it something; it may be gone.
     fn tell(&self, order: Tell);
 }
@@ -128,6 +130,12 @@ impl Process {
     /// [`SandboxError::Helper`] when nobody can say whether that was done.
     pub async fn sweep(&mut self) -> Result<Swept, SandboxError> {
         self.handle.sweep().await
+    }
+
+    /// Hosts that it asked for so far and did not reach, by rule, without repetition.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Refused> {
+        self.handle.refused()
     }
 
     /// The program has something to do again, after [`sweep`](Self::sweep).

@@ -3,6 +3,7 @@
 pub(crate) mod copy_path;
 pub(crate) mod delete_file;
 pub(crate) mod edit_file;
+pub(crate) mod execute_shell_command;
 pub(crate) mod fetch_url;
 pub(crate) mod file_info;
 pub(crate) mod find_files;
@@ -11,6 +12,7 @@ pub(crate) mod http_request;
 pub(crate) mod introspect;
 pub(crate) mod list_dir;
 pub(crate) mod make_dir;
+pub(crate) mod manage_process;
 pub(crate) mod move_path;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;

@@ -8,4 +8,7 @@
 )]
 
 mod bench;
+mod shell;
+mod shell_background;
+mod shell_hostile;
 mod workbench;

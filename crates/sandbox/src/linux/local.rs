@@ -24,7 +24,7 @@ use super::start::{Begun, can_hold, error_of, levels, silent};
 use super::worker::{ROLE, Wanted};
 use super::{probe, sys};
 use crate::backend::{Backend, Handle, Process, Swept, Tell};
-use crate::egress::{self, Egress, Gate};
+use crate::egress::{self, Egress, Gate, Refused};
 use crate::files;
 use crate::job::{Ended, Job, Status, Stdin, Stop};
 use crate::policy::{Network, Policy};
@@ -403,6 +403,11 @@ impl Hold {
 impl Handle for Hold {
     fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>> {
         Box::pin(Self::sweep(self))
+    }
+
+    fn refused(&self) -> Vec<Refused> {
+        let now = self.proxy.as_ref().map(|proxy| proxy.gate.refused());
+        now.or_else(|| self.told.as_ref().map(|ended| ended.refused.clone())).unwrap_or_default()
     }
 
     fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>> {
