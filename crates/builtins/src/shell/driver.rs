@@ -57,7 +57,8 @@ pub(super) fn with(command: &str, folder: Option<&str>, env: &BTreeMap<String, S
     for (name, value) in env {
         let _ = write!(text, "{name}={} ", quoted(value));
     }
-    let _ = write!(text, "builtin eval {}", quoted(command));
+    // Not `builtin eval`: bash forgets the variables of that one after its first command.
+    let _ = write!(text, "eval {}", quoted(command));
     text
 }
 
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(with("ls", None, &BTreeMap::new()), "ls");
         assert_eq!(
             with("echo 'x'", Some("/a b"), &env),
-            r"builtin cd -- '/a b' && A='it'\''s' builtin eval 'echo '\''x'\'''"
+            r"builtin cd -- '/a b' && A='it'\''s' eval 'echo '\''x'\'''"
         );
     }
 

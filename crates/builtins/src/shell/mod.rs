@@ -158,8 +158,8 @@ impl Shells {
             return Ok(Ran { answer, is_new_after_end: false, lasts: false });
         };
         let mut is_new_after_end = false;
-        // A shell that has ended since it was used last is found closed, once; a new one may end too.
-        for _ in 0..3 {
+        // A shell that has ended since it was used last is found closed. Each one may be ended by a call that comes before this one.
+        for _ in 0..=MOST_WAITING {
             let (shell, is_new) = self.shell(&owner).await?;
             is_new_after_end |= is_new == Is::NewAfterEnd;
             let (answer, answered) = oneshot::channel();

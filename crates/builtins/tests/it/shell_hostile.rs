@@ -79,7 +79,7 @@ async fn whatever_ends_the_shell_is_said_and_a_new_one_comes() {
     })
     .await;
     check(&shop, "builtin gone", "enable -n read printf eval", |said| {
-        said.field("timed_out") == json!(true) || said.field("exit_code") == json!(0)
+        said.field("timed_out") == json!(true) || said.field("shell_died") == json!(true)
     })
     .await;
     check(&shop, "noexec", "set -n", |said| said.field("timed_out") == json!(true)).await;
