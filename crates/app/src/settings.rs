@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use toolcrib_builtins::Opener;
 use toolcrib_builtins::workbench::Confines;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
@@ -50,6 +51,8 @@ pub struct Settings {
     pub workbench: Option<Confines>,
     /// The executable that makes sandboxes: its `main` calls [`toolcrib_sandbox::worker_entry`] first. `None` = this very one.
     pub sandbox_helper: Option<PathBuf>,
+    /// The program that opens files on the person's desktop; `None` = there is no desktop.
+    pub opener: Option<Opener>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
 }
@@ -101,6 +104,7 @@ impl Settings {
             hooks: Vec::new(),
             workbench: None,
             sandbox_helper: None,
+            opener: None,
             locale: None,
         }
     }

@@ -37,6 +37,7 @@ use toolcrib_net::HttpClient;
 use fs::Workspace;
 pub use records::{Records, UsageOfRun};
 use shell::Shells;
+pub use tool::open_file::Opener;
 use workbench::Workbench;
 
 /// Id of the source of the built-in tools.
@@ -52,6 +53,7 @@ pub struct Builtins {
     records: Option<Records>,
     workbench: Option<Arc<Workbench>>,
     shells: Option<Arc<Shells>>,
+    opener: Option<Opener>,
 }
 
 impl Default for Builtins {
@@ -64,6 +66,7 @@ impl Default for Builtins {
             records: None,
             workbench: None,
             shells: None,
+            opener: None,
         }
     }
 }
@@ -122,7 +125,7 @@ impl Builtins {
         self
     }
 
-    /// The same with the tools that run programs, on this bench.
+    /// The same with the tools that run programs, on this bench. The shell's own tools need [`Self::with_shells`] besides.
     #[must_use]
     pub fn with_workbench(mut self, workbench: Arc<Workbench>) -> Self {
         self.workbench = Some(workbench);
@@ -133,6 +136,13 @@ impl Builtins {
     #[must_use]
     pub fn with_shells(mut self, shells: Arc<Shells>) -> Self {
         self.shells = Some(shells);
+        self
+    }
+
+    /// The same with `open_file`, which shows files of the workbench's folders with this program.
+    #[must_use]
+    pub fn with_opener(mut self, opener: Opener) -> Self {
+        self.opener = Some(opener);
         self
     }
 
@@ -171,6 +181,13 @@ impl Builtins {
                 Typed::handler(execute_shell_command::ExecuteShellCommand { shells: shells() }),
                 Typed::handler(manage_process::ManageProcess { shells: shells() }),
             ]);
+        }
+        if let Some(bench) = &self.workbench {
+            let bench = || Arc::clone(bench);
+            handlers.push(Typed::handler(ssh_configure_host::SshConfigureHost { bench: bench() }));
+            let opener = self.opener.iter().cloned();
+            let open = opener.map(|opener| open_file::OpenFile { bench: bench(), opener });
+            handlers.extend(open.map(Typed::handler));
         }
         if let Some(store) = &self.artifacts {
             let store = Arc::clone(store);
@@ -213,6 +230,8 @@ pub fn specs() -> Vec<ToolSpec> {
         fetch_url::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),
+        ssh_configure_host::spec(),
+        open_file::spec(),
         read_artifact::spec(),
         review_tool_calls::spec(),
         introspect::spec(),

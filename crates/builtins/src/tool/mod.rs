@@ -14,9 +14,11 @@ pub(crate) mod list_dir;
 pub(crate) mod make_dir;
 pub(crate) mod manage_process;
 pub(crate) mod move_path;
+pub(crate) mod open_file;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
+pub(crate) mod ssh_configure_host;
 pub(crate) mod write_file;
 
 use schemars::JsonSchema;
