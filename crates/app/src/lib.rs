@@ -74,6 +74,9 @@ pub use toolcrib_store as store;
 /// Programs with bounds.
 pub use toolcrib_sandbox as sandbox;
 
+/// The program that opens files on a desktop.
+pub use toolcrib_builtins::Opener;
+
 /// How tools run programs.
 pub use toolcrib_builtins::workbench as bench;
 /// Code execution.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use toolcrib_builtins::Opener;
 use toolcrib_builtins::workbench::Confines;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub workbench: Option<Confines>,
     /// The executable that makes sandboxes and reads documents: its `main` calls [`crate::worker_entry`] first. `None` = this very one.
     pub sandbox_helper: Option<PathBuf>,
+    /// The program that opens files on the person's desktop; `None` = there is no desktop.
+    pub opener: Option<Opener>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
     /// Code execution; `None` = there is no tool for it.
@@ -104,6 +107,7 @@ impl Settings {
             hooks: Vec::new(),
             workbench: None,
             sandbox_helper: None,
+            opener: None,
             locale: None,
             python: None,
         }

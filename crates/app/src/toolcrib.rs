@@ -7,6 +7,7 @@ use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
+use toolcrib_builtins::shell::Shells;
 use toolcrib_builtins::workbench::Workbench;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
@@ -37,6 +38,7 @@ pub struct Toolcrib {
     engine: Engine,
     workspace: Option<Arc<Workspace>>,
     workbench: Option<Arc<Workbench>>,
+    shells: Option<Arc<Shells>>,
     stores: Stores,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitch,
@@ -161,7 +163,14 @@ impl Toolcrib {
         switches::refresh(&self.engine, &*self.stores.switches, "").await
     }
 
-    /// Stops what is at work, where tools were stopped without the word that it may run to its end: by the file, or by the switch alone. The
+    /// Ends what programs still run for a conversation: its shell, and what it started in the background.
+    pub fn end_conversation(&self, owner: &str, conversation: &str) {
+        if let Some(shells) = &self.shells {
+            shells.end(owner, conversation);
+        }
+    }
+
+    /// Stops what is at work, shells and programs in the background among it, where tools were stopped without the word that it may run to its end: by the file, or by the switch alone. The
     /// calls that were stopped; none while tools are on.
     #[must_use]
     pub fn stop_running(&self) -> Vec<CallId> {
@@ -170,7 +179,12 @@ impl Toolcrib {
         }
         match self.kill_switch.read() {
             Some(stop) if stop.finish_running => Vec::new(),
-            _ => self.engine.cancel_all(|_| true),
+            _ => {
+                if let Some(shells) = &self.shells {
+                    shells.end_all();
+                }
+                self.engine.cancel_all(|_| true)
+            }
         }
     }
 
@@ -406,6 +420,15 @@ impl Builder {
                 builtins = builtins.with_document_worker(worker);
             }
         }
+        let shells = workbench
+            .clone()
+            .map(|bench| Arc::new(Shells::new(bench, Some(self.settings.state.join("processes")))));
+        if let Some(shells) = &shells {
+            builtins = builtins.with_shells(Arc::clone(shells));
+        }
+        if let Some(opener) = &self.settings.opener {
+            builtins = builtins.with_opener(opener.clone());
+        }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         if let Some(python) = &self.settings.python {
             let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
@@ -423,6 +446,7 @@ impl Builder {
             engine,
             workspace,
             workbench,
+            shells,
             stores,
             library: self.library,
             kill_switch,

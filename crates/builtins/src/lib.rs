@@ -12,7 +12,7 @@
 //! - A change is recorded durably in the undo journal before it is made; a change that fails leaves no entry and no part of it.
 //! - Changes of one workspace are made one at a time, between processes too, so concurrent edits are all applied or refused.
 //!
-//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
+//! Absent on purpose: the engine, stores, providers, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
 
 pub mod document;
 pub mod folder;
@@ -24,6 +24,7 @@ pub mod patch;
 mod records;
 mod ruff;
 mod search;
+pub mod shell;
 mod testrun;
 mod text;
 mod tool;
@@ -44,6 +45,8 @@ use toolcrib_net::HttpClient;
 use document::Documents;
 use fs::Workspace;
 pub use records::{Records, UsageOfRun};
+use shell::Shells;
+pub use tool::open_file::Opener;
 use workbench::Workbench;
 
 /// Id of the source of the built-in tools.
@@ -59,6 +62,8 @@ pub struct Builtins {
     records: Option<Records>,
     document_worker: Option<PathBuf>,
     workbench: Option<Arc<Workbench>>,
+    shells: Option<Arc<Shells>>,
+    opener: Option<Opener>,
 }
 
 impl Default for Builtins {
@@ -71,6 +76,8 @@ impl Default for Builtins {
             records: None,
             document_worker: None,
             workbench: None,
+            shells: None,
+            opener: None,
         }
     }
 }
@@ -130,7 +137,7 @@ impl Builtins {
         self
     }
 
-    /// The same with the tools that run programs, on this bench.
+    /// The same with the tools that run programs, on this bench. The shell's own tools need [`Self::with_shells`] besides.
     #[must_use]
     pub fn with_workbench(mut self, workbench: Arc<Workbench>) -> Self {
         self.workbench = Some(workbench);
@@ -141,6 +148,20 @@ impl Builtins {
     #[must_use]
     pub fn with_document_worker(mut self, program: impl Into<PathBuf>) -> Self {
         self.document_worker = Some(program.into());
+        self
+    }
+
+    /// The same with `execute_shell_command` and `manage_process` on these shells.
+    #[must_use]
+    pub fn with_shells(mut self, shells: Arc<Shells>) -> Self {
+        self.shells = Some(shells);
+        self
+    }
+
+    /// The same with `open_file`, which shows files of the workbench's folders with this program.
+    #[must_use]
+    pub fn with_opener(mut self, opener: Opener) -> Self {
+        self.opener = Some(opener);
         self
     }
 
@@ -195,6 +216,20 @@ impl Builtins {
                 Typed::handler(fetch_url::FetchUrl { client: client() }),
             ]);
         }
+        if let Some(shells) = &self.shells {
+            let shells = || Arc::clone(shells);
+            handlers.extend([
+                Typed::handler(execute_shell_command::ExecuteShellCommand { shells: shells() }),
+                Typed::handler(manage_process::ManageProcess { shells: shells() }),
+            ]);
+        }
+        if let Some(bench) = &self.workbench {
+            let bench = || Arc::clone(bench);
+            handlers.push(Typed::handler(ssh_configure_host::SshConfigureHost { bench: bench() }));
+            let opener = self.opener.iter().cloned();
+            let open = opener.map(|opener| open_file::OpenFile { bench: bench(), opener });
+            handlers.extend(open.map(Typed::handler));
+        }
         if let Some(store) = &self.artifacts {
             let store = Arc::clone(store);
             handlers.push(Typed::handler(read_artifact::ReadArtifact { store }));
@@ -246,6 +281,10 @@ pub fn specs() -> Vec<ToolSpec> {
         lsp_manager::spec(),
         http_request::spec(),
         fetch_url::spec(),
+        execute_shell_command::spec(),
+        manage_process::spec(),
+        ssh_configure_host::spec(),
+        open_file::spec(),
         read_artifact::spec(),
         review_tool_calls::spec(),
         introspect::spec(),

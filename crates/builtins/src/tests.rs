@@ -42,6 +42,10 @@ fn names_aliases_and_parameters_are_well_formed() {
             "lsp_manager",
             "http_request",
             "fetch_url",
+            "execute_shell_command",
+            "manage_process",
+            "ssh_configure_host",
+            "open_file",
             "read_artifact",
             "review_tool_calls",
             "introspect",
@@ -91,8 +95,12 @@ fn check_example(spec: &ToolSpec, args: &Value) {
 fn risks_are_those_of_the_design() {
     for spec in specs() {
         let name = spec.name.as_str();
-        let high = matches!(name, "delete_file" | "http_request" | "fetch_url" | "test_runner");
+        let high = matches!(
+            name,
+            "delete_file" | "http_request" | "fetch_url" | "test_runner" | "execute_shell_command" | "open_file"
+        );
         assert_eq!(spec.risk == Risk::High, high, "{name}");
+        assert_eq!(spec.risk == Risk::Critical, name == "ssh_configure_host", "{name}");
         assert_eq!(
             spec.effect == Effect::Destructive,
             matches!(name, "delete_file" | "http_request"),
@@ -109,8 +117,8 @@ fn the_source_holds_what_has_its_means() {
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    // Neither stored results, nor records, nor a bench for programs, documents and language servers.
-    assert_eq!(more.handlers().len(), specs().len() - 7);
+    // Neither stored results nor records, and nothing that runs programs.
+    assert_eq!(more.handlers().len(), specs().len() - 3 - 8);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());
     assert_eq!(view.find("web_fetch").expect("alias").spec().name.as_str(), "fetch_url");

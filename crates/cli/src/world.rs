@@ -15,7 +15,7 @@ use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{
-    Builder, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
+    Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
 };
 
 use crate::cli::{Brain, World};
@@ -245,6 +245,7 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.locale = locale();
     settings.workbench = Some(confines(config));
     settings.python = python(config);
+    settings.opener = opener();
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::of_process()));
@@ -256,6 +257,34 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
 fn confines(config: &Config) -> Confines {
     let confines = config.confines(programs_home(), &Env::of_process());
     Confines { own: config_folder().into_iter().collect(), ..confines }
+}
+
+/// What opens files on the person's desktop; `None` = there is none to be seen from here.
+fn opener() -> Option<Opener> {
+    /// What leads to a desktop, and what programs of one expect.
+    const NAMES: [&str; 12] = [
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "XAUTHORITY",
+        "XDG_RUNTIME_DIR",
+        "XDG_CURRENT_DESKTOP",
+        "XDG_DATA_DIRS",
+        "XDG_CONFIG_DIRS",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "HOME",
+        "PATH",
+        "LANG",
+        "BROWSER",
+    ];
+    let env: Vec<(String, String)> =
+        NAMES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
+    let has = |name: &str| env.iter().any(|(own, value)| own == name && !value.is_empty());
+    let program = match env::consts::OS {
+        "macos" => "open",
+        "linux" if has("DISPLAY") || has("WAYLAND_DISPLAY") => "xdg-open",
+        _ => return None,
+    };
+    Some(Opener { program: program.into(), env })
 }
 
 /// The home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data folder of the XDG convention, where people see it.

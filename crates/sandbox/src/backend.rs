@@ -13,7 +13,7 @@ use crate::job::{Ended, Job, Status, Stop};
 use crate::policy::Policy;
 use crate::process::{self, End, Report};
 use crate::report::Probe;
-use crate::{Level, SandboxError};
+use crate::{Level, Refused, SandboxError};
 
 /// A stream that is written to.
 pub type Input = Box<dyn AsyncWrite + Send + Unpin>;
@@ -80,6 +80,10 @@ pub struct Process {
 pub(crate) trait Handle: Send {
     /// Waits until it and all that it started are gone.
     fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>>;
+    /// Kills all that it started.
+    fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>>;
+    /// Hosts that it asked for so far and did not reach.
+    fn refused(&self) -> Vec<Refused>;
     /// Tells it something; it may be gone.
     fn tell(&self, order: Tell);
 }
@@ -90,6 +94,18 @@ pub(crate) enum Tell {
     End,
     Kill,
     Signal(i32),
+    Wake,
+}
+
+/// What became of the processes that a program started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swept {
+    /// So many were killed, and none is left.
+    Killed(u32),
+    /// They breed faster than they are killed: only the end of the program ends them.
+    Breeds,
+    /// The program has ended, and everything with it.
+    Gone,
 }
 
 impl fmt::Debug for Process {
@@ -105,6 +121,26 @@ impl Process {
     /// [`SandboxError::Helper`] when nobody can say how it ended.
     pub async fn wait(&mut self) -> Result<Ended, SandboxError> {
         self.handle.wait().await
+    }
+
+    /// Kills everything in it but the program itself, which then counts as resting: its limits are looked at seldom, until it is
+    /// [woken](Self::wake).
+    ///
+    /// # Errors
+    /// [`SandboxError::Helper`] when nobody can say whether that was done.
+    pub async fn sweep(&mut self) -> Result<Swept, SandboxError> {
+        self.handle.sweep().await
+    }
+
+    /// Hosts that it asked for so far and did not reach, by rule, without repetition.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Refused> {
+        self.handle.refused()
+    }
+
+    /// The program has something to do again, after [`sweep`](Self::sweep).
+    pub fn wake(&self) {
+        self.handle.tell(Tell::Wake);
     }
 
     /// Asks everything in it to end (`SIGTERM`), and kills it half a second later.

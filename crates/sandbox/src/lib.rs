@@ -35,7 +35,7 @@ mod policy;
 pub mod process;
 mod report;
 
-pub use backend::{Backend, Duplex, Input, Output, Process, run};
+pub use backend::{Backend, Duplex, Input, Output, Process, Swept, run};
 pub use egress::{Egress, Refused};
 pub use error::SandboxError;
 pub use hosts::{HostRule, HostRuleError, HostRules};

@@ -27,6 +27,7 @@ use toolcrib_sandbox::{
 
 pub use confines::{Confines, make_own};
 pub use finished::Finished;
+pub(crate) use finished::unreached;
 pub use program::{Needs, Program, Room};
 pub use refusal::refusal;
 

@@ -5,9 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+use toolcrib_builtins::Builtins;
+use toolcrib_builtins::shell::Shells;
 use toolcrib_builtins::workbench::{Confines, Workbench};
 use toolcrib_core::tool::Streams;
-use toolcrib_core::{Block, CallCtx, CallId, CancellationToken, Context, StreamSink};
+use toolcrib_core::{
+    ArtifactRef, Block, CallCtx, CallId, CancellationToken, Context, Handler, StreamSink,
+    ToolError, ToolOutput,
+};
 use toolcrib_sandbox::{Level, Local};
 
 /// The executable that makes sandboxes.
@@ -92,7 +98,13 @@ impl StreamSink for Stream {
     }
 
     fn finish(self: Box<Self>) -> Block {
-        Block::text(String::from_utf8_lossy(&self.0))
+        Block::Spilled {
+            preview: String::new(),
+            media_type: "text/plain".to_owned(),
+            total_bytes: self.0.len() as u64,
+            // The name says how much was kept.
+            artifact: Some(ArtifactRef(format!("art_{}", self.0.len()))),
+        }
     }
 }
 
@@ -115,4 +127,96 @@ pub(crate) fn processes_with(text: &str) -> Vec<String> {
         .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
         .filter(|line| line.contains(text))
         .collect()
+}
+
+/// The tools of a bench, called as the engine calls them.
+pub(crate) struct Shop {
+    pub(crate) bench: Bench,
+    pub(crate) shells: Arc<Shells>,
+    tools: Vec<Arc<dyn Handler>>,
+}
+
+impl Shop {
+    pub(crate) fn new() -> Self {
+        Self::on(Bench::new())
+    }
+
+    pub(crate) fn on(bench: Bench) -> Self {
+        let records = Some(bench.path("state/processes"));
+        let shells = Arc::new(Shells::new(Arc::clone(&bench.workbench), records));
+        let tools = Builtins::new().with_shells(Arc::clone(&shells)).handlers();
+        Self { bench, shells, tools }
+    }
+
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        ctx: &CallCtx,
+        args: Value,
+    ) -> Result<ToolOutput, ToolError> {
+        let tool = self.tools.iter().find(|one| one.spec().name.as_str() == tool).expect(tool);
+        tool.assess(&args)?;
+        tool.call(ctx, &args).await
+    }
+
+    /// The error of a call that must fail.
+    pub(crate) async fn fails(&self, tool: &str, conversation: &str, args: Value) -> ToolError {
+        let shown = args.to_string();
+        self.call(tool, &call_of(conversation), args).await.map(Said).expect_err(&shown)
+    }
+
+    /// A command in a conversation.
+    pub(crate) async fn sh(&self, conversation: &str, command: &str) -> Said {
+        self.with(conversation, json!({"command": command})).await
+    }
+
+    pub(crate) async fn with(&self, conversation: &str, args: Value) -> Said {
+        let shown = args.to_string();
+        let called = self.call("execute_shell_command", &call_of(conversation), args).await;
+        Said(called.unwrap_or_else(|error| panic!("{shown}: {error:?}")))
+    }
+
+    pub(crate) async fn process(&self, conversation: &str, args: Value) -> Said {
+        let shown = args.to_string();
+        let called = self.call("manage_process", &call_of(conversation), args).await;
+        Said(called.unwrap_or_else(|error| panic!("{shown}: {error:?}")))
+    }
+}
+
+/// A result.
+#[derive(Debug)]
+pub(crate) struct Said(pub(crate) ToolOutput);
+
+impl Said {
+    pub(crate) fn field(&self, key: &str) -> Value {
+        self.0.structured.as_ref().map(|data| data[key].clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn str(&self, key: &str) -> String {
+        self.field(key).as_str().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn out(&self) -> String {
+        self.str("stdout")
+    }
+
+    /// Everything that a model reads.
+    pub(crate) fn text(&self) -> String {
+        let text = |block: &Block| match block {
+            Block::Text { text, .. } | Block::Spilled { preview: text, .. } => text.clone(),
+            other => format!("{other:?}"),
+        };
+        self.0.content.iter().map(text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Waits until something is so; what never becomes so fails the test.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..1000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {what}");
 }

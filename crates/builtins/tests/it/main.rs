@@ -12,6 +12,9 @@ mod documents;
 mod git;
 mod language_servers;
 mod made;
+mod shell;
+mod shell_background;
+mod shell_hostile;
 mod testrun;
 mod workbench;
 

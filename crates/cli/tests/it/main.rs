@@ -47,6 +47,7 @@ mod sandbox;
 mod sanitize;
 mod secrets;
 mod service;
+mod shell;
 mod skills;
 mod spec;
 mod support;

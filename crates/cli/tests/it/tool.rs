@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 20] = [
+const TOOLS: [&str; 23] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -23,6 +23,9 @@ const TOOLS: [&str; 20] = [
     "test_runner",
     "http_request",
     "fetch_url",
+    "execute_shell_command",
+    "manage_process",
+    "ssh_configure_host",
     "read_artifact",
     "review_tool_calls",
     "introspect",
@@ -38,7 +41,9 @@ fn list_names_every_tool() {
     assert_eq!(names, TOOLS);
     let infos = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
     for (info, name) in infos.as_array().unwrap().iter().zip(TOOLS) {
-        assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(true)), "{info}");
+        let is_on =
+            !["execute_shell_command", "manage_process", "ssh_configure_host"].contains(&name);
+        assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(is_on)), "{info}");
         assert!(info["title"].is_string() && info["description"].is_string(), "{info}");
     }
 }

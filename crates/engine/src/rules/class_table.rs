@@ -72,11 +72,11 @@ pub(super) const CLASSES: &[Class] = &[
 ];
 
 /// The operation that runs command lines.
-pub(super) const SHELL: &str = "shell";
+pub(super) const SHELL: &str = "execute_shell_command";
 
 /// Other names of operations, of tools that may be loaded or not (DESIGN 9, One name per operation).
 pub(super) const ALIASES: &[(&str, &str)] = &[
-    ("execute_shell_command", SHELL),
+    ("shell", SHELL),
     ("bash_manager", SHELL),
     ("bash", SHELL),
     ("file_manager.read", "read_file"),

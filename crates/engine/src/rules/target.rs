@@ -229,8 +229,8 @@ mod tests {
             assert_eq!(target.names, names, "{tool}");
             assert_eq!(target.globs, globs, "{tool}");
         };
-        check("Bash", &["shell"], &[]);
-        check("bash_manager", &["shell"], &[]);
+        check("Bash", &["execute_shell_command"], &[]);
+        check("bash_manager", &["execute_shell_command"], &[]);
         check("web_fetch", &["fetch_url"], &[]);
         check("mcp__github__get_issue", &["github__get_issue"], &[]);
         check("mcp:github.get_issue", &["github__get_issue"], &[]);

@@ -9,7 +9,7 @@ use crate::cli::RulesExplain;
 use crate::output::Failure;
 
 /// The tool that runs command lines.
-pub(super) const SHELL: &str = "shell";
+pub(super) const SHELL: &str = "execute_shell_command";
 
 /// Classes of rules with a tool that each is about, and the argument that stands in the brackets.
 const CLASSES: [(&str, &str, &str); 12] = [

@@ -1,0 +1,133 @@
+//! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for each conversation.
+
+use serde_json::{Value, json};
+
+use crate::support::TestEnv;
+
+fn enabled() -> TestEnv {
+    let env = TestEnv::new();
+    for tool in ["execute_shell_command", "manage_process"] {
+        env.run(&["tool", "enable", tool]).code(0);
+    }
+    env
+}
+
+fn sh(env: &TestEnv, name: &str, command: &str) -> (Value, i32) {
+    env.call(name, &json!({"command": command}), &["--policy", "auto"])
+}
+
+#[test]
+fn it_is_off_until_somebody_switches_it_on() {
+    let env = TestEnv::new();
+    let (reply, code) = sh(&env, "execute_shell_command", "echo hello");
+    assert_eq!((reply["error_type"].as_str(), code), (Some("tool_disabled"), 5), "{reply}");
+    env.run(&["tool", "enable", "execute_shell_command"]).code(0);
+    for name in ["execute_shell_command", "bash_manager", "bash"] {
+        let (reply, code) = sh(&env, name, "echo hello; pwd; ls ~");
+        assert_eq!((reply["outcome"].as_str(), code), (Some("succeeded"), 0), "{reply}");
+        let text = reply["result"].as_str().unwrap();
+        assert!(text.contains("exit code 0") && text.contains("hello"), "{text}");
+        assert!(text.contains(env.root().to_str().unwrap()), "{text}");
+    }
+    // By default a person is asked, and nobody is there.
+    let (reply, code) = env.call("execute_shell_command", &json!({"command": "echo hello"}), &[]);
+    assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
+}
+
+#[test]
+fn rules_judge_every_part_of_a_command_under_every_name() {
+    let env = enabled();
+    env.own(
+        "rules.toml",
+        "[[rules]]\neffect = \"deny\"\nrule = \"Bash(rm:*)\"\n[[rules]]\neffect = \"allow\"\nrule = \"Bash(echo:*)\"\n",
+    );
+    for name in ["execute_shell_command", "bash_manager", "bash", "shell"] {
+        let (reply, code) = sh(&env, name, "echo a && rm -rf notes.md");
+        assert_eq!((reply["error_type"].as_str(), code), (Some("policy_denied"), 5), "{reply}");
+    }
+    assert!(env.read("notes.md").is_some());
+    // What a rule allows needs nobody.
+    let args = json!({"command": "echo allowed"});
+    let (reply, code) = env.call("execute_shell_command", &args, &[]);
+    assert_eq!(code, 0, "{reply}");
+}
+
+#[test]
+fn our_own_folders_and_the_network_are_out_of_reach() {
+    let env = enabled();
+    env.own("config.toml", "");
+    let home = env.outside().join("home");
+    let command = format!(
+        "ls {0}/config.toml; echo x > {0}/state/x; echo evil > .toolcrib/config.toml; mkdir .toolcrib; (exec 3<>/dev/tcp/192.0.2.1/80) && echo REACHED; echo end",
+        home.display()
+    );
+    let (reply, code) = sh(&env, "execute_shell_command", &command);
+    assert_eq!(code, 0, "{reply}");
+    let text = reply["result"].as_str().unwrap();
+    assert!(text.contains("end") && !text.contains("REACHED"), "{text}");
+    assert!(text.contains("No such file") || text.contains("Permission denied"), "{text}");
+    assert!(!home.join("state/x").exists());
+}
+
+#[test]
+fn a_conversation_has_one_shell() {
+    let env = enabled();
+    let turns = r#"
+  - calls: [{tool: execute_shell_command, args: {command: "mkdir sub; cd sub; X=kept"}}]
+  - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: exit code 0}]}
+    calls: [{tool: bash, args: {command: "pwd; echo $X"}}]
+  - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: kept}]}
+    calls: [{tool: execute_shell_command, args: {command: "echo served; exec sleep 86399", background: true}}]
+  - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: served}]}
+    calls: [{tool: manage_process, args: {action: list}}]
+  - expect: {results: [{tool: manage_process, outcome: succeeded, contains: running}]}
+    say: Done.
+"#;
+    let ended = env.play(turns, &["--policy", "auto"]).code(0);
+    assert_eq!(ended.stdout, "Done.\n", "{}", ended.stderr);
+}
+
+#[test]
+fn an_ssh_host_is_configured_in_the_home_folder_of_programs() {
+    let env = TestEnv::new();
+    env.run(&["tool", "enable", "ssh_configure_host"]).code(0);
+    env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"ssh_configure_host\"\n");
+    let args = json!({"alias": "build", "hostname": "build.example.com", "known_hosts_line": "build.example.com ssh-ed25519 AAAA"});
+    for _ in 0..2 {
+        let (reply, code) = env.call("ssh_configure_host", &args, &[]);
+        assert_eq!(code, 0, "{reply}");
+        assert!(reply["result"].as_str().unwrap().contains("sandbox.allow_hosts"), "{reply}");
+    }
+    let ssh = env.outside().join("home/home/.ssh");
+    let config = std::fs::read_to_string(ssh.join("config")).unwrap();
+    assert_eq!(config.matches("Host build\n").count(), 1, "{config}");
+    let known = std::fs::read_to_string(ssh.join("known_hosts")).unwrap();
+    assert_eq!(known, "build.example.com ssh-ed25519 AAAA\n");
+}
+
+#[test]
+fn a_file_is_opened_where_there_is_a_desktop() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = TestEnv::new();
+    let bin = env.outside().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let opened = env.outside().join("opened");
+    let script = format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", opened.display());
+    std::fs::write(bin.join("xdg-open"), script).unwrap();
+    std::fs::set_permissions(bin.join("xdg-open"), PermissionsExt::from_mode(0o755)).unwrap();
+    env.write("page.html", "<p>hello</p>");
+    let call = |args: Value| {
+        let args = args.to_string();
+        let mut command =
+            env.command(&["tool", "call", "open_file", "--policy", "auto", "--args", &args]);
+        command.env("DISPLAY", ":9").env("PATH", &bin);
+        crate::support::end(command, b"")
+    };
+    call(json!({"path": "page.html"})).code(0);
+    let seen = std::fs::read_to_string(&opened).unwrap();
+    assert_eq!(seen, env.root().join("page.html").canonicalize().unwrap().to_str().unwrap());
+    call(json!({"path": "../page.html"})).code(1);
+    call(json!({"path": "/etc/hosts"})).code(1);
+    // Without one there is no such tool.
+    env.run(&["tool", "show", "open_file"]).code(4);
+}
