@@ -34,6 +34,7 @@ mod linux;
 mod policy;
 pub mod process;
 mod report;
+mod root;
 
 pub use backend::{Backend, Duplex, Input, Output, Process, run};
 pub use egress::{Egress, Refused};
@@ -43,6 +44,7 @@ pub use job::{Ended, Job, Status, Stdin, Stop};
 pub use level::{Level, UnknownLevel};
 pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
 pub use report::{Case, Feature, Probe};
+pub use root::{ROOT_HOME, Root};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Bubblewrap, Local, run_here, worker_entry};

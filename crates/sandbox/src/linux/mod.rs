@@ -9,6 +9,7 @@ mod filter;
 mod here;
 mod keeper;
 mod local;
+mod other_root;
 mod plan;
 mod probe;
 mod questions;

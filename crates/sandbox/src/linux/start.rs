@@ -45,7 +45,9 @@ pub(super) fn levels(strongest: Level, policy: &Policy) -> Vec<Level> {
 
 /// Whether a level can keep what a plan wants kept at all.
 pub(super) fn can_hold(plan: &Plan, level: Level) -> Result<(), SandboxError> {
-    let what = if level < Level::Namespace && plan.net == Net::Proxy {
+    let what = if level < Level::Namespace && plan.has_other_root() {
+        "another system in place of the host's"
+    } else if level < Level::Namespace && plan.net == Net::Proxy {
         "the list of hosts that may be reached"
     } else if level == Level::None && plan.views.iter().any(|view| view.how == How::Hidden) {
         "what may not be read"

@@ -10,5 +10,7 @@
 mod egress;
 mod escape;
 mod life;
+mod other_root;
 mod policy;
+mod system;
 mod world;
