@@ -24,6 +24,7 @@ mod switches;
 mod tool_folders;
 mod toolcrib;
 mod vault;
+mod workbench;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use kill_switch::{KillSwitch, Stop};
@@ -70,6 +71,9 @@ pub use toolcrib_store as store;
 
 /// Programs with bounds.
 pub use toolcrib_sandbox as sandbox;
+
+/// How tools run programs.
+pub use toolcrib_builtins::workbench as bench;
 
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;

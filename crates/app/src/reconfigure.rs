@@ -6,7 +6,7 @@ use toolcrib_store::vault::Vault;
 
 use crate::settings::{Settings, SetupError};
 use crate::toolcrib::{Toolcrib, client, roots};
-use crate::vault;
+use crate::{vault, workbench};
 
 impl Toolcrib {
     /// Puts other settings into force, for runs that are at work too: rules, permissions, presets, flags, limits, what is said of single
@@ -14,7 +14,8 @@ impl Toolcrib {
     /// as [`toolcrib_engine::Engine::reconfigure`] says.
     ///
     /// What cannot change while it works stays as it is. The names of such settings that are others now, in a fixed order: `roots`, `state`,
-    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`.
+    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`,
+    /// `workbench` (whether there is one; what programs may touch holds for those that start from now on).
     ///
     /// # Errors
     /// [`SetupError`] when something in the settings cannot be used, also of what needs a restart; then nothing is changed.
@@ -38,6 +39,10 @@ impl Toolcrib {
             .await
             .map_err(SetupError::Source)?;
         hooks.know(self.engine());
+        let confines = workbench::confines(&self.settings());
+        if let (Some(workbench), Some(confines)) = (self.workbench(), confines) {
+            workbench.confine(confines);
+        }
         Ok(waiting)
     }
 }
@@ -54,6 +59,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("tool_folders", before.tool_folders != now.tool_folders),
         ("protected", before.protected != now.protected),
         ("vault", place(&before.vault) != place(&now.vault)),
+        ("workbench", before.workbench.is_some() != now.workbench.is_some()),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -82,6 +88,7 @@ fn keeping(before: &Settings, now: Settings) -> Settings {
         tool_folders: before.tool_folders,
         protected: before.protected,
         vault: before.vault,
+        workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use toolcrib_builtins::workbench::Confines;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_net::OwnPorts;
@@ -44,6 +45,11 @@ pub struct Settings {
     pub vault: Option<Vault>,
     /// Names of secrets that stand for configuration values, by tool and key.
     pub secret_config: HashMap<String, HashMap<String, String>>,
+    /// How tools run programs; `None` = no tool does. Its folders of the workspace, and what of ours no program may see, come from the other
+    /// settings beside what is in it.
+    pub workbench: Option<Confines>,
+    /// The executable that makes sandboxes: its `main` calls [`toolcrib_sandbox::worker_entry`] first. `None` = this very one.
+    pub sandbox_helper: Option<PathBuf>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
     pub locale: Option<String>,
 }
@@ -93,6 +99,8 @@ impl Settings {
             secret_config: HashMap::new(),
             permissions: PermissionTable::default(),
             hooks: Vec::new(),
+            workbench: None,
+            sandbox_helper: None,
             locale: None,
         }
     }

@@ -7,6 +7,7 @@ use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
+use toolcrib_builtins::workbench::Workbench;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
     Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context, Entry,
@@ -27,13 +28,14 @@ use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 use crate::switches;
 use crate::tool_folders::{Reload, ToolFolders};
-use crate::vault;
+use crate::{vault, workbench};
 
 /// Tools, policy and the door to them.
 #[derive(Clone)]
 pub struct Toolcrib {
     engine: Engine,
     workspace: Option<Arc<Workspace>>,
+    workbench: Option<Arc<Workbench>>,
     stores: Stores,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitch,
@@ -131,6 +133,12 @@ impl Toolcrib {
     #[must_use]
     pub fn vault(&self) -> Option<toolcrib_store::vault::Vault> {
         self.settings().vault.clone()
+    }
+
+    /// What tools run programs on; `None` = no tool does.
+    #[must_use]
+    pub fn workbench(&self) -> Option<&Arc<Workbench>> {
+        self.workbench.as_ref()
     }
 
     /// The kill switch of the state folder. Pulled, no tool runs; what is at work is stopped by [`stop_running`](Self::stop_running).
@@ -387,6 +395,10 @@ impl Builder {
         if let Some(workspace) = &workspace {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
+        let workbench = workbench::bench(&self.settings)?;
+        if let Some(workbench) = &workbench {
+            builtins = builtins.with_workbench(Arc::clone(workbench));
+        }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
@@ -398,6 +410,7 @@ impl Builder {
         let toolcrib = Toolcrib {
             engine,
             workspace,
+            workbench,
             stores,
             library: self.library,
             kill_switch,

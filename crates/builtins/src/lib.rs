@@ -1,7 +1,7 @@
 //! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results, looking back; and [`folder`], the tools that
 //! people write themselves.
 //!
-//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`]) and makes one
+//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`], a [`workbench::Workbench`]) and makes one
 //! source of them; a tool whose means are missing is not in it. One tool per file in `tool`.
 //!
 //! Invariants
@@ -12,7 +12,7 @@
 //! - A change is recorded durably in the undo journal before it is made; a change that fails leaves no entry and no part of it.
 //! - Changes of one workspace are made one at a time, between processes too, so concurrent edits are all applied or refused.
 //!
-//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools; any path or address that the caller did not give.
+//! Absent on purpose: the engine, stores, providers, shells, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
 
 pub mod folder;
 pub mod fs;
@@ -21,6 +21,7 @@ mod records;
 mod text;
 mod tool;
 mod web;
+pub mod workbench;
 
 #[cfg(test)]
 mod testing;
@@ -33,6 +34,7 @@ use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec,
 use toolcrib_net::HttpClient;
 
 use fs::Workspace;
+use workbench::Workbench;
 pub use records::{Records, UsageOfRun};
 
 /// Id of the source of the built-in tools.
@@ -46,6 +48,7 @@ pub struct Builtins {
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
     records: Option<Records>,
+    workbench: Option<Arc<Workbench>>,
 }
 
 impl Default for Builtins {
@@ -56,6 +59,7 @@ impl Default for Builtins {
             client: None,
             artifacts: None,
             records: None,
+            workbench: None,
         }
     }
 }
@@ -67,6 +71,7 @@ impl fmt::Debug for Builtins {
             .field("client", &self.client)
             .field("artifacts", &self.artifacts.is_some())
             .field("records", &self.records.is_some())
+            .field("workbench", &self.workbench)
             .finish_non_exhaustive()
     }
 }
@@ -110,6 +115,13 @@ impl Builtins {
     #[must_use]
     pub fn with_records(mut self, records: Records) -> Self {
         self.records = Some(records);
+        self
+    }
+
+    /// The same with the tools that run programs, on this bench.
+    #[must_use]
+    pub fn with_workbench(mut self, workbench: Arc<Workbench>) -> Self {
+        self.workbench = Some(workbench);
         self
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
+use toolcrib_app::bench::Confines;
 use toolcrib_app::core::near::slips;
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::store::vault::{Secret, Vault};
@@ -239,11 +240,27 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.hooks = config.command_hooks(&Env::of_process());
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
+    settings.workbench = Some(confines(config));
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::of_process()));
     settings.protected.retain(|path| !path.as_os_str().is_empty());
     Ok(settings)
+}
+
+/// What programs of tools may touch. Our configuration is not for their eyes.
+fn confines(config: &Config) -> Confines {
+    let confines = config.confines(programs_home(), &Env::of_process());
+    Confines { own: config_folder().into_iter().collect(), ..confines }
+}
+
+/// The home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data folder of the XDG convention, where people see it.
+pub(crate) fn programs_home() -> Option<PathBuf> {
+    if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
+        return Some(PathBuf::from(home).join("home"));
+    }
+    let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
+    Some(strategy.data_dir().join("toolcrib").join("home"))
 }
 
 /// The configuration of all layers, in the first root of this world. What people should know of it is said once.

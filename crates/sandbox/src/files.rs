@@ -59,7 +59,9 @@ fn within<'a>(
         .iter()
         .filter_map(real)
         .any(|other| path.starts_with(&other) && depth(&other) >= depth(&root));
-    if denied || policy.readable.iter().filter_map(real).any(|other| narrower(&other)) {
+    if denied
+        || policy.readable.iter().chain(&policy.kept).filter_map(real).any(|other| narrower(&other))
+    {
         return Err(refused());
     }
     let rest = path.strip_prefix(&root).map(Path::to_owned).map_err(|_| refused())?;

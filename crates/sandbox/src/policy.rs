@@ -21,6 +21,9 @@ pub struct Policy {
     pub readable: Vec<PathBuf>,
     /// Files and folders that may be read and changed, with all that is in them.
     pub writable: Vec<PathBuf>,
+    /// What of the writable folders may only be read. One that does not exist is not made; one that leads out of them, by a link, is left
+    /// out: whoever may write there must not open other places by it.
+    pub kept: Vec<PathBuf>,
     /// Files and folders that may neither be read nor changed, wherever they lie. One that does not exist is not made, and is not
     /// watched for either.
     pub denied: Vec<PathBuf>,
@@ -38,6 +41,7 @@ impl Default for Policy {
         Self {
             readable: Vec::new(),
             writable: Vec::new(),
+            kept: Vec::new(),
             denied: Vec::new(),
             network: Network::None,
             resources: Resources::default(),

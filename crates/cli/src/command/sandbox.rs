@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use toolcrib_app::bench::make_own;
 use toolcrib_app::net::{AddressPolicy, SystemResolver};
 use toolcrib_app::sandbox::{
     Backend, Bubblewrap, Egress, Ended, HostRules, Job, Level, Local, Network, Policy, Probe,
@@ -59,11 +60,9 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
     let mut denied = command.deny.clone();
     denied.extend(own_folders(&command.write));
     // What a workspace brings along for us may be read, and is not for programs to change.
-    let mut readable = command.read.clone();
-    let brought = command.write.iter().map(|path| path.join(world::PROJECT));
-    readable.extend(brought.filter(|path| path.exists()));
-    let writable = command.write.clone();
-    Ok(Policy { readable, writable, denied, network, resources, minimum: command.level })
+    let kept = command.write.iter().map(|path| path.join(world::PROJECT)).collect();
+    let (readable, writable) = (command.read.clone(), command.write.clone());
+    Ok(Policy { readable, writable, kept, denied, network, resources, minimum: command.level })
 }
 
 /// Our configuration, secrets and state: never inside, whatever is named. What is not there yet could be made by the program where it may
@@ -71,18 +70,8 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
 fn own_folders(writable: &[PathBuf]) -> Vec<PathBuf> {
     let own: Vec<PathBuf> =
         world::config_folder().into_iter().chain(world::state_folder().ok()).collect();
-    let inside = |folder: &&PathBuf| {
-        let real = folder.ancestors().find_map(|path| path.canonicalize().ok());
-        let within = |path: &PathBuf| {
-            path.canonicalize()
-                .is_ok_and(|path| real.as_ref().is_some_and(|real| real.starts_with(path)))
-        };
-        !folder.exists() && writable.iter().any(within)
-    };
-    for folder in own.iter().filter(inside) {
-        if let Err(error) = std::fs::create_dir_all(folder) {
-            output::remark(&format!("{} cannot be protected: {error}", folder.display()), false);
-        }
+    for (folder, error) in make_own(&own, writable.iter()) {
+        output::remark(&format!("{} cannot be protected: {error}", folder.display()), false);
     }
     own
 }

@@ -32,6 +32,7 @@ fn every_key_is_on_the_page() {
         "[limits]",
         "[tools.x]",
         "[agent]",
+        "[sandbox]",
         "[server]",
         "[[hooks]]",
     ] {

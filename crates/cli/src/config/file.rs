@@ -20,6 +20,7 @@ use crate::config::key;
 use crate::config::layers::Layered;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
+use crate::config::sandbox::SandboxSection;
 use crate::config::server::ServerSection;
 use crate::config::values::{self, Hidden};
 
@@ -59,6 +60,8 @@ pub(crate) struct Config {
     pub(crate) inbox: Option<bool>,
     /// Workspaces whose tools are the owner's own work, and are taken at their word.
     pub(crate) trusted_workspaces: Vec<PathBuf>,
+    /// What programs of tools may touch.
+    pub(crate) sandbox: SandboxSection,
     /// Where the daemon listens, and how much it takes.
     pub(crate) server: ServerSection,
 }

@@ -14,6 +14,7 @@ use crate::config::key_path::Key;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
 use crate::config::read::message;
+use crate::config::sandbox;
 use crate::config::source::{HOOKS, Leaf, Source};
 use crate::output::Failure;
 
@@ -170,6 +171,17 @@ impl Layered {
                 let now: PermissionChoice = now.unwrap_or_default();
                 Some(new.parse::<PermissionChoice>().ok()?.cmp(&now))
             }
+            // A workspace says nothing of the sandbox, not even to make it stricter: what is not there would fail without a word.
+            (["sandbox", key @ ("level" | "network")], Value::String(new))
+                if layer == Layer::Managed =>
+            {
+                let now = self.text(&leaf.key);
+                Some(
+                    sandbox::rank(key, new)?.cmp(
+                        &now.and_then(|now| sandbox::rank(key, now)).unwrap_or(sandbox::USUAL),
+                    ),
+                )
+            }
             _ => None,
         }
     }
@@ -218,11 +230,15 @@ impl Layered {
                 Failure::configuration(format!("{place}: {what}"))
             })?;
         }
-        config.server.check().map_err(|what| {
-            let key = Key(vec!["server".to_owned()]);
-            let place = self.tables.get(&key).map_or("the environment", String::as_str);
-            Failure::configuration(format!("{place}: {what}"))
-        })?;
+        for (name, checked) in
+            [("server", config.server.check()), ("sandbox", config.sandbox.check())]
+        {
+            checked.map_err(|what| {
+                let key = Key(vec![name.to_owned()]);
+                let place = self.tables.get(&key).map_or("the environment", String::as_str);
+                Failure::configuration(format!("{place}: {what}"))
+            })?;
+        }
         config.path = path;
         config.layered = self;
         Ok(config)

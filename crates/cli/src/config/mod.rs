@@ -25,6 +25,7 @@ mod permissions;
 mod project;
 mod providers;
 mod read;
+mod sandbox;
 mod server;
 mod source;
 pub(crate) mod units;

@@ -32,6 +32,9 @@ pub(super) fn check(source: &Source, own: &Config) -> Result<(), Failure> {
             ["server", ..] => Some(
                 "where a daemon listens and whom it answers is the person's; put it into your own file",
             ),
+            ["sandbox", ..] => {
+                Some("what programs may touch is the person's; put it into your own file")
+            }
             _ => None,
         };
         if let Some(why) = why {

@@ -11,6 +11,7 @@ use crate::config::env::Env;
 use crate::config::key;
 use crate::config::key_path::Key;
 use crate::config::layers::Layer;
+use crate::config::sandbox;
 
 /// The section that adds up over the layers instead of being replaced.
 pub(super) const HOOKS: &str = "hooks";
@@ -97,10 +98,21 @@ impl Source {
                     }
                 }
                 (
-                    ["providers", _, "key_file"] | ["server", "socket" | "tls_cert" | "tls_key"],
+                    ["providers", _, "key_file"]
+                    | ["server", "socket" | "tls_cert" | "tls_key"]
+                    | ["sandbox", "home"],
                     Value::String(file),
                 ) => {
                     *file = key::at(Path::new(file.as_str()), folder, env).display().to_string();
+                }
+                (["sandbox", key], Value::Array(paths)) if sandbox::PATHS.contains(key) => {
+                    for path in paths {
+                        if let Value::String(path) = path {
+                            *path = key::at(Path::new(path.as_str()), folder, env)
+                                .display()
+                                .to_string();
+                        }
+                    }
                 }
                 _ => {}
             }

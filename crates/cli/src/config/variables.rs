@@ -19,8 +19,18 @@ const PREFIX: &str = "TOOLCRIB_";
 const TOP: [(&str, &str); 2] = [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK", "on_ask")];
 
 /// Sections whose keys have variables; programs and trust come from files alone.
-const SECTIONS: [&str; 9] =
-    ["model", "providers", "models", "limits", "tools", "agent", "permissions", "flags", "server"];
+const SECTIONS: [&str; 10] = [
+    "model",
+    "providers",
+    "models",
+    "limits",
+    "tools",
+    "agent",
+    "permissions",
+    "flags",
+    "sandbox",
+    "server",
+];
 
 /// What the environment says.
 ///

@@ -391,3 +391,23 @@ fn one_file_can_be_checked_and_all_are_named() {
     assert_eq!(layers, ["managed", "user", "untrusted project"]);
     assert_eq!((&rows[1]["exists"], &rows[2]["exists"]), (&json!(false), &json!(true)));
 }
+
+#[test]
+fn the_sandbox_is_the_persons_and_the_managed_file_makes_it_stricter() {
+    let env = TestEnv::new();
+    trusting(&env, "[sandbox]\nlevel = \"reduced\"\nnetwork = \"full\"\n");
+    assert_eq!(get(&env, "sandbox.network"), "full");
+    let managed = env.outside().join("managed.toml");
+    std::fs::write(&managed, "[sandbox]\nlevel = \"namespace\"\nnetwork = \"none\"\n").unwrap();
+    let managed = [("TOOLCRIB_MANAGED_CONFIG", managed.to_str().unwrap())];
+    for (key, value) in [("sandbox.level", "namespace"), ("sandbox.network", "none")] {
+        let got = with(&env, &["config", "get", key], &managed).code(0).stdout;
+        assert_eq!(got.trim_end(), value);
+    }
+    project(&env, "[sandbox]\nwrite = [\"/\"]\n");
+    let refused = env.run(&["config", "get", "sandbox.level"]).code(3);
+    assert!(refused.stderr.contains("`sandbox.write` cannot be set by a workspace"), "{refused:?}");
+    own(&env, "");
+    let ignored = env.run(&["config", "list"]).code(0);
+    assert!(!ignored.stdout.contains("sandbox"), "{ignored:?}");
+}

@@ -170,6 +170,12 @@ impl Plan {
                 }
             }
         }
+        for path in policy.kept.iter().filter_map(|path| path.canonicalize().ok()) {
+            // Where a link leads out of what may be written, nothing is opened.
+            if outer(&views, &path) == Some(How::Write) {
+                views.entry(path).or_insert(How::Read);
+            }
+        }
         let first = policy.writable.iter().chain(&policy.readable).find(|path| path.is_dir());
         let folder = folder.or(first.map(PathBuf::as_path)).unwrap_or(Path::new("/"));
         let folder = folder.canonicalize().map_err(unusable(folder))?;
@@ -185,6 +191,7 @@ impl Plan {
         // Hidden where nothing would be seen anyway.
         let all = views.clone();
         views.retain(|path, how| *how != How::Hidden || outer(&all, path).is_some());
+        hold_ways(&mut views);
         if view_of(&views, &folder) == Some(How::Hidden) {
             return Err(SandboxError::FolderNotVisible(folder));
         }
@@ -276,6 +283,19 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
 /// How this path is seen: the innermost view decides.
 fn view_of(views: &BTreeMap<PathBuf, How>, path: &Path) -> Option<How> {
     path.ancestors().find_map(|path| views.get(path).copied())
+}
+
+/// Makes the folders on the way from what may be written to something narrower in it views of their own: nothing that is one can be renamed,
+/// and a folder that can takes what lies in it along, so that another could be put in its place.
+fn hold_ways(views: &mut BTreeMap<PathBuf, How>) {
+    let mut ways = Vec::new();
+    for path in views.iter().filter(|(_, how)| **how != How::Write).map(|(path, _)| path) {
+        let way = path.ancestors().skip(1).take_while(|above| !views.contains_key(*above));
+        if outer(views, path) == Some(How::Write) {
+            ways.extend(way.map(Path::to_owned));
+        }
+    }
+    views.extend(ways.into_iter().map(|folder| (folder, How::Write)));
 }
 
 /// The view around this path.

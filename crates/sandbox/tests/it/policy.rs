@@ -47,6 +47,50 @@ async fn of_two_paths_the_inner_one_decides() {
 }
 
 #[tokio::test]
+async fn what_is_kept_cannot_be_changed_and_opens_nothing_elsewhere() {
+    let script = "cat .toolcrib/config.toml; echo x > .toolcrib/new && echo made; mv .toolcrib gone && echo moved; cat way/secret && echo LEAK; cat $OUT/secret && echo LEAK";
+    for level in LEVELS {
+        if !is_here(level).await {
+            continue;
+        }
+        let world = World::new();
+        std::os::unix::fs::symlink(world.path("out"), world.path("ws/way")).unwrap();
+        let kept = ["ws/.toolcrib", "ws/way", "ws/missing"].map(|path| world.path(path)).to_vec();
+        let policy = Policy { writable: vec![world.path("ws")], kept, ..Policy::default() };
+        let done = world.sh(level, policy, script).await;
+        assert_eq!(done.out(), "kept", "{level}: {}", done.err());
+    }
+}
+
+/// A folder that holds something narrower used to be renamed with it, and another one put in its place.
+#[tokio::test]
+async fn what_is_narrower_cannot_be_moved_away_with_the_folders_around_it() {
+    let script = "mv deep gone && echo moved; mv deep/er gone && echo moved; rm -rf deep; mkdir -p deep/er/own && echo evil > deep/er/own/config; mkdir -p deep/er/kept && echo evil > deep/er/kept/config; echo more > deep/er/file && cat deep/er/file";
+    for level in LEVELS {
+        if !is_here(level).await {
+            continue;
+        }
+        let world = World::new();
+        for folder in ["ws/deep/er/own", "ws/deep/er/kept"] {
+            fs::create_dir_all(world.path(folder)).unwrap();
+            fs::write(world.path(folder).join("config"), "ours").unwrap();
+        }
+        let policy = Policy {
+            writable: vec![world.path("ws")],
+            kept: vec![world.path("ws/deep/er/kept")],
+            denied: vec![world.path("ws/deep/er/own")],
+            ..Policy::default()
+        };
+        let done = world.sh(level, policy, script).await;
+        let expected = if level == Level::Namespace { "more\n" } else { "" };
+        assert_eq!(done.out(), expected, "{level}: {}", done.err());
+        for folder in ["ws/deep/er/own", "ws/deep/er/kept"] {
+            assert_eq!(fs::read_to_string(world.path(folder).join("config")).unwrap(), "ours");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_may_be_changed_may_have_other_modes_and_times() {
     let script = "cd src && chmod 750 main && touch -d 2001-01-01 main && stat -c '%a %Y' main; cd $WS; chmod 4644 src/main; chmod 600 ./src/../src/main; cp -p src/main src/copy; cp -a src/main src/again; touch src/new; ln -s main src/l; touch -h -d 2002-02-02 src/l; touch -d @7 src/l; stat -c '%a %Y' src/main src/copy; tar c src | tar x -C $TMPDIR && stat -c %a $TMPDIR/src/main; chown $(id -u) src/main && echo own; touch $TMPDIR/x && chmod 700 $TMPDIR/x && echo temporary; chmod 600 .toolcrib/config.toml && echo DONE";
     for level in LEVELS {

@@ -12,7 +12,7 @@ pub(super) const MASK: &str = "***";
 /// Whether what stands at this key is for nobody's eyes. The name of something in the vault is not.
 pub(crate) fn is_secret(key: &Key) -> bool {
     match key.parts().as_slice() {
-        ["providers", _, "key" | "headers"] | ["tools", _, "config"] => true,
+        ["providers", _, "key" | "headers"] | ["tools", _, "config"] | ["sandbox", "env", ..] => true,
         ["providers", _, "headers", _, rest @ ..] | ["tools", _, "config", _, rest @ ..] => {
             rest.last() != Some(&"secret")
         }
@@ -111,6 +111,7 @@ mod tests {
         check("providers.a.base_url", "https://u:p@h/v1", "https://***@h/v1");
         check("providers.a.base_url", "https://u:p@w@h/v1", "https://***@h/v1");
         check("providers.a.base_url", "https://h/v1?x=a@b", "https://h/v1?x=a@b");
+        check("sandbox.env.TOKEN", "x", "***");
         check("policy", "a\u{1b}[2Jb", "a\\u{1b}[2Jb");
     }
 }

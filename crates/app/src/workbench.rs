@@ -1,0 +1,46 @@
+//! The bench that tools run programs on: what the settings let programs touch, and the sandbox of this host.
+
+use std::sync::Arc;
+
+use toolcrib_builtins::workbench::{Confines, Workbench};
+use toolcrib_net::{AddressPolicy, Resolve, StaticResolver, SystemResolver};
+use toolcrib_sandbox::{Egress, Local};
+
+use crate::settings::{Settings, SetupError};
+
+/// The bench of these settings, if there is one.
+pub(crate) fn bench(settings: &Settings) -> Result<Option<Arc<Workbench>>, SetupError> {
+    let Some(confines) = confines(settings) else { return Ok(None) };
+    let local = match &settings.sandbox_helper {
+        Some(helper) => Local::with_helper(helper),
+        None => Local::new(),
+    };
+    let backend = local.egress(egress(settings)?);
+    Ok(Some(Arc::new(Workbench::new(Arc::new(backend), confines))))
+}
+
+/// What programs may touch: what was said of it, with the workspace, and without what is ours.
+pub(crate) fn confines(settings: &Settings) -> Option<Confines> {
+    let mut confines = settings.workbench.clone()?;
+    confines.roots.clone_from(&settings.roots);
+    let vault = settings.vault.as_ref().map(toolcrib_store::vault::Vault::folder);
+    let own = [settings.state.as_path()].into_iter().chain(vault);
+    confines.own.extend(own.map(Into::into));
+    confines.denied.extend(settings.protected.iter().cloned());
+    // What is taken at its word must not be what a program wrote.
+    let trusted = settings.tool_folders.iter().filter(|folder| !folder.of_anybody);
+    confines.kept.extend(trusted.map(|folder| folder.path.clone()));
+    Some(confines)
+}
+
+/// How programs reach hosts that are allowed: as the HTTP tools do.
+fn egress(settings: &Settings) -> Result<Egress, SetupError> {
+    let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
+    let policy = AddressPolicy::allowing(&settings.allow_net).map_err(|error| net(&error))?;
+    let resolver: Arc<dyn Resolve> = if settings.resolve.is_empty() {
+        Arc::new(SystemResolver)
+    } else {
+        Arc::new(StaticResolver::parse(&settings.resolve).map_err(|error| net(&error))?)
+    };
+    Ok(Egress::new(policy.never_to(settings.own_ports.clone()), resolver))
+}

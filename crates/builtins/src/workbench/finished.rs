@@ -1,0 +1,94 @@
+//! What became of a program that was run to its end.
+
+use std::time::Duration;
+
+use toolcrib_core::{ErrorType, ToolError};
+use toolcrib_sandbox::process::{Captured, End, Report};
+use toolcrib_sandbox::{Ended, Level, Refused, Stop};
+
+/// What became of a program.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// Why it was stopped, if it did not end by itself.
+    pub stopped: Option<Stop>,
+    /// What it wrote: both ends, and how much it was.
+    pub stdout: Captured,
+    /// What it wrote of errors.
+    pub stderr: Captured,
+    /// How it was kept apart.
+    pub level: Level,
+    /// Wall time from start to end.
+    pub duration: Duration,
+    /// Time on processors.
+    pub cpu: Duration,
+    /// Hosts that it asked for and did not reach.
+    pub refused: Vec<Refused>,
+}
+
+impl Finished {
+    pub(super) fn new(report: Report, ended: Ended) -> Self {
+        let Report { end, stdout, stderr, duration, level } = report;
+        let Ended { stopped, cpu, refused, .. } = ended;
+        Self { end, stopped, stdout, stderr, level, duration, cpu, refused }
+    }
+
+    /// Whether it ended by itself, with code 0.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.end == End::Exited(0)
+    }
+
+    /// The exit code, if it ended by itself: 128 and the number for a signal.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        match self.end {
+            End::Exited(code) => Some(code),
+            End::Signalled(signal) if self.stopped.is_none() => Some(128 + signal),
+            _ => None,
+        }
+    }
+
+    /// The error of a call whose program was stopped, for tools that have nothing to show then; `None` = it ended by itself.
+    #[must_use]
+    pub fn was_stopped(&self, what: &str) -> Option<ToolError> {
+        let doubt = "Whether it took effect is unknown: check before you call it again.";
+        match (self.end, self.stopped) {
+            (End::TimedOut, _) => {
+                let text =
+                    format!("Tool execution timed out after {}s. {doubt}", self.duration.as_secs());
+                Some(ToolError::new(ErrorType::Timeout, text))
+            }
+            (End::Stopped, _) => {
+                Some(ToolError::new(ErrorType::Cancelled, format!("The call was stopped. {doubt}")))
+            }
+            (_, Some(stop)) => Some(ToolError::new(
+                ErrorType::SandboxError,
+                format!(
+                    "{what} was stopped because {}. Do less at once, or tell the user, who can raise the limit in [sandbox] of the configuration.",
+                    stop.because()
+                ),
+            )),
+            (_, None) => None,
+        }
+    }
+
+    /// A sentence about hosts that were asked for and not reached; `None` = there were none.
+    #[must_use]
+    pub fn unreached(&self) -> Option<String> {
+        unreached(&self.refused)
+    }
+}
+
+/// A sentence about hosts that were asked for and not reached; `None` = there were none.
+pub(crate) fn unreached(refused: &[Refused]) -> Option<String> {
+    if refused.is_empty() {
+        return None;
+    }
+    let hosts: Vec<&str> = refused.iter().map(|refused| refused.host.as_str()).collect();
+    Some(format!(
+        "Not reached, because the sandbox does not allow it: {}. Only the user can allow a host, in `sandbox.allow_hosts` of the configuration.",
+        hosts.join(", ")
+    ))
+}

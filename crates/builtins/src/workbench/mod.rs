@@ -1,0 +1,167 @@
+//! How built-in tools run programs: in the sandbox, within what the owner's settings let programs touch, and nowhere else.
+//!
+//! A [`Workbench`] is made of a [`Backend`] and [`Confines`]. [`Workbench::run`] runs a [`Program`] to its end, [`Workbench::start`] starts one that
+//! lives longer than a call (a shell, a language server, a kernel).
+//!
+//! Invariants
+//! - No program runs below the level that the owner asks for: such a call is refused, and says what to do.
+//! - Toolcrib's own state and configuration are out of reach of every program; what a workspace brings along for us, and what git would
+//!   run later outside of the sandbox, can be read and not changed.
+//! - Nothing of a program outlives its call, or the [`Process`] that holds it.
+
+mod confines;
+mod finished;
+mod program;
+mod refusal;
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use tokio::sync::OnceCell;
+use toolcrib_core::{CallCtx, ToolError};
+use toolcrib_sandbox::process::Limits;
+use toolcrib_sandbox::{
+    Backend, HostRules, Job, Level, Network, Policy, Process, SandboxError, Stdin,
+};
+
+pub use confines::{Confines, make_own};
+pub use finished::Finished;
+pub use program::{Needs, Program, Room};
+pub use refusal::refusal;
+
+/// Runs the programs of built-in tools.
+pub struct Workbench {
+    backend: Arc<dyn Backend>,
+    confines: RwLock<Arc<Confines>>,
+    /// What this host gives, tried once.
+    level: OnceCell<Level>,
+}
+
+impl std::fmt::Debug for Workbench {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workbench")
+            .field("backend", &self.backend.name())
+            .field("confines", &self.confines())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Workbench {
+    /// Programs run by this backend, within these confines.
+    #[must_use]
+    pub fn new(backend: Arc<dyn Backend>, confines: Confines) -> Self {
+        Self { backend, confines: RwLock::new(Arc::new(confines)), level: OnceCell::new() }
+    }
+
+    /// What programs may touch now.
+    #[must_use]
+    pub fn confines(&self) -> Arc<Confines> {
+        Arc::clone(&self.confines.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Other confines for every program that starts from now on. Those that run keep theirs.
+    pub fn confine(&self, confines: Confines) {
+        *self.confines.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(confines);
+    }
+
+    /// The level at which programs run here: the strongest that this host gives. Tried at the first question, by a program that does nothing.
+    ///
+    /// # Errors
+    /// A refusal for the model where the host gives no level that will do, or nothing can be started at all.
+    pub async fn level(&self) -> Result<Level, ToolError> {
+        self.tried().await.map_err(|error| refusal(&error))
+    }
+
+    /// What a program with these needs may touch, at the level that this host gives.
+    ///
+    /// # Errors
+    /// As [`Self::level`].
+    pub async fn policy(&self, needs: &Needs) -> Result<Policy, ToolError> {
+        self.allowed(needs).await.map_err(|error| refusal(&error))
+    }
+
+    /// Runs a program to its end, which comes at the latest when the time of the program or of the call is over, or the call is stopped. How
+    /// it ended, by itself or not, is in the result.
+    ///
+    /// # Errors
+    /// A refusal for the model: a missing program, a host below the level that the owner asks for, a folder that cannot be used. Nothing
+    /// has run then.
+    pub async fn run(&self, ctx: &CallCtx, program: Program) -> Result<Finished, ToolError> {
+        let refuse = |error: SandboxError| refusal(&error);
+        let job = self.job(&program).await.map_err(refuse)?;
+        let left = ctx.deadline.saturating_duration_since(Instant::now());
+        let limits = Limits {
+            time: program.time.map_or(left, |time| time.min(left)),
+            stdout: program.keep,
+            stderr: program.keep,
+        };
+        let stdin = program.stdin.as_deref().unwrap_or_default();
+        let stop = ctx.cancel.cancelled();
+        let run = toolcrib_sandbox::run(&*self.backend, &job, stdin, limits, stop).await;
+        let (report, ended) = run.map_err(refuse)?;
+        Ok(Finished::new(report, ended))
+    }
+
+    /// Starts a program that lives until it ends or what is returned is dropped. It reads what is written to `stdin` of the result; the bytes,
+    /// the time and the amount kept of `program` count for nothing.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn start(&self, program: &Program) -> Result<Process, ToolError> {
+        let refuse = |error: SandboxError| refusal(&error);
+        let mut job = self.job(program).await.map_err(refuse)?;
+        job.stdin = Stdin::Piped;
+        self.backend.start(&job).await.map_err(refuse)
+    }
+
+    async fn job(&self, program: &Program) -> Result<Job, SandboxError> {
+        let confines = self.confines();
+        let policy = self.allowed(&program.needs).await?;
+        let usual = confines.folder().filter(|_| program.needs.workspace > Room::Hidden);
+        let folder = match (&program.folder, usual) {
+            (Some(folder), Some(usual)) => Some(usual.join(folder)),
+            (folder, usual) => folder.clone().or(usual.map(PathBuf::from)),
+        };
+        Ok(Job {
+            folder,
+            env: confines.variables(&program.needs).chain(program.env.iter().cloned()).collect(),
+            stdin: if program.stdin.is_some() { Stdin::Piped } else { Stdin::Empty },
+            bridge: program.bridge,
+            ..Job::new(&program.name, policy).args(&program.args)
+        })
+    }
+
+    async fn allowed(&self, needs: &Needs) -> Result<Policy, SandboxError> {
+        let level = self.tried().await?;
+        let mut policy = self.confines().policy(needs, level);
+        if level < Level::Namespace && matches!(policy.network, Network::Hosts(_)) {
+            // Single hosts cannot be told apart here; what is left is less, never more.
+            policy.network = Network::None;
+        }
+        Ok(policy)
+    }
+
+    async fn tried(&self) -> Result<Level, SandboxError> {
+        let confines = self.confines();
+        confines.prepare();
+        let level = self.level.get_or_try_init(|| async {
+            let mut nothing =
+                Job::new("true", Policy { minimum: Level::Reduced, ..Policy::default() });
+            nothing.folder = Some("/".into());
+            let mut process = self.backend.start(&nothing).await?;
+            process.wait().await.map(|ended| ended.level)
+        });
+        let level = *level.await?;
+        if level < confines.minimum {
+            let (minimum, strongest) = (confines.minimum, level);
+            return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
+        }
+        Ok(level)
+    }
+}
+
+/// No host at all, which the proxy says of each one that is asked for.
+fn no_hosts() -> Network {
+    Network::Hosts(HostRules::default())
+}
