@@ -54,21 +54,21 @@ pub(super) fn views(
             named.push(path);
         }
     }
-    for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
-        let within = |outer: &PathBuf| path.strip_prefix(outer).ok();
-        let mut places = Vec::new();
-        if named.iter().any(|named| path.starts_with(named)) {
-            places.push(path.clone());
+    let inside = Inside { system, home, named };
+    for path in policy.kept.iter().filter_map(|path| path.canonicalize().ok()) {
+        for place in inside.places(&path) {
+            // Where a link leads out of what may be written, nothing is opened.
+            if outer(&seen, &place) == Some(How::Write) {
+                seen.entry(place).or_insert((How::Read, Some(path.clone())));
+            }
         }
-        // What is denied around the whole system or the home is denied by its other name.
-        let inside = [(Some(&system), "/"), (home.as_ref(), ROOT_HOME)];
-        places.extend(inside.into_iter().filter_map(|(outer, place)| {
-            let rest = outer.and_then(within).filter(|rest| !rest.as_os_str().is_empty())?;
-            Some(Path::new(place).join(rest))
-        }));
-        let hidden = |place| (place, (How::Hidden, Some(path.clone())));
-        seen.extend(places.into_iter().map(hidden));
     }
+    for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
+        let hidden = |place| (place, (How::Hidden, Some(path.clone())));
+        seen.extend(inside.places(&path).into_iter().map(hidden));
+    }
+    hold_ways(&mut seen);
+    let Inside { home, named, .. } = inside;
     let folder = folder_of(folder, policy, &named, home.is_some());
     if seen_at(&seen, &folder) == Some(How::Hidden) {
         return Err(SandboxError::FolderNotVisible(folder));
@@ -79,6 +79,54 @@ pub(super) fn views(
         how,
     };
     Ok((seen.into_iter().map(view).collect(), folder))
+}
+
+/// What of the host is inside, and by which names.
+struct Inside {
+    system: PathBuf,
+    home: Option<PathBuf>,
+    /// Seen at their own places.
+    named: Vec<PathBuf>,
+}
+
+impl Inside {
+    /// The places of a path of the host. The whole system and the whole home are theirs already, whatever is said of what is around them.
+    fn places(&self, path: &Path) -> Vec<PathBuf> {
+        let own = self.named.iter().any(|named| path.starts_with(named));
+        let mut places: Vec<PathBuf> = own.then(|| path.to_owned()).into_iter().collect();
+        for (outer, place) in [(Some(&self.system), "/"), (self.home.as_ref(), ROOT_HOME)] {
+            let rest = outer.and_then(|outer| path.strip_prefix(outer).ok());
+            let rest = rest.filter(|rest| !rest.as_os_str().is_empty());
+            places.extend(rest.map(|rest| Path::new(place).join(rest)));
+        }
+        places
+    }
+}
+
+/// As for the host's own system: what lies between a writable folder and something narrower in it cannot be renamed. In the system itself it
+/// may: nobody outside takes it for anything.
+fn hold_ways(seen: &mut BTreeMap<PathBuf, Seen>) {
+    let mut ways = Vec::new();
+    for (path, (how, from)) in seen.iter() {
+        let Some(from) = from.as_ref().filter(|_| *how != How::Write) else { continue };
+        let above = path.ancestors().skip(1);
+        let way: Vec<&Path> = above.take_while(|above| !seen.contains_key(*above)).collect();
+        let begin = way.last().unwrap_or(&path.as_path()).parent();
+        if outer(seen, path) == Some(How::Write) && begin != Some(Path::new("/")) {
+            let outside = from.ancestors().skip(1);
+            ways.extend(
+                way.into_iter()
+                    .zip(outside)
+                    .map(|(place, from)| (place.to_owned(), (How::Write, Some(from.to_owned())))),
+            );
+        }
+    }
+    seen.extend(ways);
+}
+
+/// How the place around this one is seen.
+fn outer(seen: &BTreeMap<PathBuf, Seen>, path: &Path) -> Option<How> {
+    path.parent().and_then(|parent| seen_at(seen, parent))
 }
 
 /// Where the program starts: a path of the host that it sees too, or one of its own system.

@@ -113,6 +113,20 @@ async fn what_is_denied_in_the_system_or_the_home_is_denied_by_its_other_name() 
 }
 
 #[tokio::test]
+async fn what_is_kept_in_the_workspace_or_the_home_is_read_and_cannot_be_moved_away() {
+    let Some(inside) = inside().await else { return };
+    for folder in ["ws/.git", "home/.git"] {
+        fs::create_dir_all(inside.world.path(folder)).unwrap();
+        fs::write(inside.world.path(folder).join("config"), "kept").unwrap();
+    }
+    let kept = ["ws/.git/config", "home/.git/config"].map(|path| inside.world.path(path));
+    let policy = Policy { kept: kept.to_vec(), ..inside.policy() };
+    let script = "for d in $WS ~; do cat $d/.git/config; echo; echo x > $d/.git/config && echo CHANGED; rm -f $d/.git/config && echo GONE; mv $d/.git $d/.other && echo MOVED; echo x > $d/.git/new && echo made; done";
+    let done = inside.sh(policy, script).await;
+    assert_eq!(done.out(), "kept\nmade\nkept\nmade\n", "{}", done.err());
+}
+
+#[tokio::test]
 async fn without_namespaces_there_is_no_other_system() {
     let Some(inside) = inside().await else { return };
     let job = inside.job(Policy { minimum: Level::None, ..inside.policy() }, "echo RAN");
