@@ -80,6 +80,8 @@ pub struct Process {
 pub(crate) trait Handle: Send {
     /// Waits until it and all that it started are gone.
     fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>>;
+    /// Kills all that it started.
+    fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>>;
     /// Tells it something; it may be gone.
     fn tell(&self, order: Tell);
 }
@@ -90,6 +92,18 @@ pub(crate) enum Tell {
     End,
     Kill,
     Signal(i32),
+    Wake,
+}
+
+/// What became of the processes that a program started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swept {
+    /// So many were killed, and none is left.
+    Killed(u32),
+    /// They breed faster than they are killed: only the end of the program ends them.
+    Breeds,
+    /// The program has ended, and everything with it.
+    Gone,
 }
 
 impl fmt::Debug for Process {
@@ -105,6 +119,20 @@ impl Process {
     /// [`SandboxError::Helper`] when nobody can say how it ended.
     pub async fn wait(&mut self) -> Result<Ended, SandboxError> {
         self.handle.wait().await
+    }
+
+    /// Kills everything in it but the program itself, which then counts as resting: its limits are looked at seldom, until it is
+    /// [woken](Self::wake).
+    ///
+    /// # Errors
+    /// [`SandboxError::Helper`] when nobody can say whether that was done.
+    pub async fn sweep(&mut self) -> Result<Swept, SandboxError> {
+        self.handle.sweep().await
+    }
+
+    /// The program has something to do again, after [`sweep`](Self::sweep).
+    pub fn wake(&self) {
+        self.handle.tell(Tell::Wake);
     }
 
     /// Asks everything in it to end (`SIGTERM`), and kills it half a second later.

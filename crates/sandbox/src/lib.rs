@@ -38,7 +38,7 @@ mod report;
 mod root;
 pub mod userland;
 
-pub use backend::{Backend, Duplex, Input, Output, Process, run};
+pub use backend::{Backend, Duplex, Input, Output, Process, Swept, run};
 pub use egress::{Egress, Refused};
 pub use error::SandboxError;
 pub use hosts::{HostRule, HostRuleError, HostRules};

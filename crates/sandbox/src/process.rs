@@ -7,7 +7,7 @@ mod look_up;
 #[cfg(target_os = "linux")]
 mod starter;
 
-pub use capture::Captured;
+pub use capture::{Capture, Captured};
 pub use error::StartError;
 pub use look_up::look_up;
 
@@ -23,7 +23,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::Level;
-use capture::Capture;
 use group::Group;
 
 /// Where programs are looked for unless a `PATH` is given: the usual folders of the system, nothing of the user's.

@@ -32,6 +32,8 @@ pub(super) enum Event {
     Started,
     /// It could not be made, or the program could not be started.
     Failed(Fault),
+    /// Everything but the program was killed, so many processes; `None` = they could not be, because they breed.
+    Swept { killed: Option<u32> },
     /// The program ended, and nothing of it is left.
     Ended { status: Status, stopped: Option<Stop>, cpu_micros: u64 },
 }
@@ -46,6 +48,10 @@ pub(super) enum Order {
     Kill,
     /// Send this signal to everything.
     Signal(i32),
+    /// Kill everything but the program, which rests from now on.
+    Sweep,
+    /// The program does not rest any more.
+    Wake,
 }
 
 /// What went wrong while a sandbox was made.

@@ -2,6 +2,7 @@
 //! and ends when nothing is left. With a pid namespace it is the process whose end is everybody's end; without, what loses its parent
 //! falls to it.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::RecvFlags;
-use rustix::process::{DumpableBehavior, Pid, Signal};
+use rustix::process::{DumpableBehavior, Pid, Signal, kill_process};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::attempts;
@@ -29,6 +30,9 @@ use crate::process::GRACE;
 
 /// How long killed processes are waited for. Only one that is stuck in the kernel needs longer.
 const REAP: Duration = Duration::from_secs(5);
+
+/// How often it is looked for others than the program, and those killed, before they count as more than can be killed.
+const SWEEPS: usize = 500;
 
 /// How often orphans are looked for where nothing else is to be looked at.
 const IDLE: Duration = Duration::from_millis(200);
@@ -261,8 +265,9 @@ impl Keeper<'_> {
         let mut stopped = None;
         let mut deadline = self.watch.deadline();
         let mut looked = Instant::now();
+        let mut rests = false;
         loop {
-            let patience = if self.watch.is_needed() { LOOK } else { IDLE };
+            let patience = if self.watch.is_needed() && !rests { LOOK } else { IDLE };
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let (told, ended) = self.wait(left.map_or(patience, |left| left.min(patience)));
             tree::reap(Some(self.main), status);
@@ -272,6 +277,12 @@ impl Keeper<'_> {
             if told {
                 match self.told() {
                     Some(Order::Signal(number)) => self.signal(number),
+                    Some(Order::Wake) => rests = false,
+                    Some(Order::Sweep) => {
+                        let killed = self.sweep(status);
+                        rests = killed.is_some();
+                        let _ = control::send(self.control, &Event::Swept { killed }, &[]);
+                    }
                     Some(Order::End) if stopped.is_none() => {
                         stopped = Some(Stop::Killed);
                         deadline = Some(self.ask_to_end());
@@ -330,6 +341,24 @@ impl Keeper<'_> {
         self.tree.signal(Signal::TERM);
         self.tree.signal(Signal::CONT);
         Instant::now() + GRACE
+    }
+
+    /// Kills everything but the program, and says how many that were; `None` = some are left.
+    fn sweep(&self, status: &mut Option<Status>) -> Option<u32> {
+        let mut killed = HashSet::new();
+        for _ in 0..SWEEPS {
+            tree::reap(Some(self.main), status);
+            let others = self.tree.but(self.main);
+            if others.is_empty() {
+                return u32::try_from(killed.len()).ok();
+            }
+            for pid in &others {
+                let _ = kill_process(*pid, Signal::KILL);
+            }
+            killed.extend(others);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        None
     }
 
     fn signal(&self, number: i32) {

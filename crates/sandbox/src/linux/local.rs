@@ -23,7 +23,7 @@ use super::plan::{Act, Plan};
 use super::start::{Begun, can_hold, error_of, levels, silent};
 use super::worker::{ROLE, Wanted};
 use super::{probe, sys};
-use crate::backend::{Backend, Handle, Process, Tell};
+use crate::backend::{Backend, Handle, Process, Swept, Tell};
 use crate::egress::{self, Egress, Gate};
 use crate::files;
 use crate::job::{Ended, Job, Status, Stdin, Stop};
@@ -310,7 +310,7 @@ impl Running {
             _ => None,
         };
         let ended = self.begun.pidfd.and_then(|fd| watched(fd).ok());
-        let handle = Hold { control: self.control, ended, level, proxy, told: None };
+        let handle = Hold { control: self.control, ended, level, proxy, over: None, told: None };
         Ok(Process {
             stdin: self.stdin.map(|stdin| Box::new(stdin) as _),
             stdout: Box::new(self.stdout),
@@ -340,6 +340,8 @@ struct Hold {
     ended: Option<AsyncFd<OwnedFd>>,
     level: Level,
     proxy: Option<Proxy>,
+    /// What was said of its end while something else was waited for.
+    over: Option<(Status, Option<Stop>, Duration)>,
     told: Option<Ended>,
 }
 
@@ -349,6 +351,9 @@ impl Hold {
             return Ok(ended.clone());
         }
         let (status, stopped, cpu) = loop {
+            if let Some(over) = self.over {
+                break over;
+            }
             match receive(&self.control).await {
                 Ok(Some((Event::Ended { status, stopped, cpu_micros }, _))) => {
                     break (status, stopped, Duration::from_micros(cpu_micros));
@@ -371,7 +376,35 @@ impl Hold {
     }
 }
 
+impl Hold {
+    async fn sweep(&mut self) -> Result<Swept, SandboxError> {
+        if self.told.is_some() || control::send(self.control.get_ref(), &Order::Sweep, &[]).is_err()
+        {
+            return Ok(Swept::Gone);
+        }
+        loop {
+            match receive(&self.control).await {
+                Ok(Some((Event::Swept { killed: Some(killed) }, _))) => {
+                    return Ok(Swept::Killed(killed));
+                }
+                Ok(Some((Event::Swept { killed: None }, _))) => return Ok(Swept::Breeds),
+                Ok(Some((Event::Ended { status, stopped, cpu_micros }, _))) => {
+                    self.over = Some((status, stopped, Duration::from_micros(cpu_micros)));
+                    return Ok(Swept::Gone);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(Swept::Gone),
+                Err(error) => return Err(SandboxError::Helper(error)),
+            }
+        }
+    }
+}
+
 impl Handle for Hold {
+    fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>> {
+        Box::pin(Self::sweep(self))
+    }
+
     fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>> {
         Box::pin(self.end())
     }
@@ -381,6 +414,7 @@ impl Handle for Hold {
             Tell::End => Order::End,
             Tell::Kill => Order::Kill,
             Tell::Signal(number) => Order::Signal(number),
+            Tell::Wake => Order::Wake,
         };
         // It may be gone.
         let _ = control::send(self.control.get_ref(), &order, &[]);

@@ -25,7 +25,7 @@ impl Begun {
         match event {
             Event::Forked => self.pidfd = fds.into_iter().next(),
             Event::Listening => self.listener = fds.into_iter().next().map(TcpListener::from),
-            Event::Started | Event::Ended { .. } => return Some(Ok(())),
+            Event::Started | Event::Swept { .. } | Event::Ended { .. } => return Some(Ok(())),
             Event::Failed(fault) => return Some(Err(fault)),
         }
         None

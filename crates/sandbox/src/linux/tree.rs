@@ -26,6 +26,8 @@ pub(super) enum Tree {
 pub(super) struct Use {
     pub(super) parent: i32,
     pub(super) group: i32,
+    /// It has ended, and waits to be reaped.
+    pub(super) is_over: bool,
     /// Its own and that of children it waited for.
     pub(super) ticks: u64,
     pub(super) threads: u64,
@@ -41,6 +43,21 @@ impl Tree {
             }
             Self::Descendants => descendants(),
         }
+    }
+
+    /// Every process but this one and the program; what has ended and waits to be reaped is none.
+    pub(super) fn but(self, main: Pid) -> Vec<Pid> {
+        let own = getpid().as_raw_nonzero().get();
+        let main = main.as_raw_nonzero().get();
+        let direct = |pid| children(pid).map(|all| all.iter().all(|child| *child == main));
+        // Seldom is anything left, and this is soon seen. In this order: what loses its parent meanwhile becomes ours.
+        if direct(main) == Some(true) && direct(own) == Some(true) {
+            return Vec::new();
+        }
+        let all = self.processes().into_iter();
+        all.filter(|(pid, one)| *pid != main && *pid != own && !one.is_over)
+            .filter_map(|(pid, _)| Pid::from_raw(pid))
+            .collect()
     }
 
     /// Sends a signal to every process of it.
@@ -179,6 +196,7 @@ fn read_use(line: &str) -> Option<Use> {
     Some(Use {
         parent: i32::try_from(number(4)?).ok()?,
         group: i32::try_from(number(5)?).ok()?,
+        is_over: matches!(fields.first(), Some(&"Z" | &"X")),
         ticks,
         threads: count(20)?,
         pages: count(24)?,
@@ -220,7 +238,8 @@ mod tests {
                 "7 ({name}) S 3 7 7 0 -1 4194560 100 0 0 0 5 6 7 8 20 0 2 0 99 1000 42 18446744073709551615"
             )
         };
-        let expected = Some(Use { parent: 3, group: 7, ticks: 26, threads: 2, pages: 42 });
+        let expected =
+            Some(Use { parent: 3, group: 7, is_over: false, ticks: 26, threads: 2, pages: 42 });
         for name in ["sh", "a b", "x) R 1 (y", "", "7 ("] {
             assert_eq!(read_use(&line(name)), expected, "{name:?}");
         }

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 /// A stream while it is read.
-pub(super) struct Capture {
+#[derive(Debug)]
+pub struct Capture {
     /// Bytes kept at each end.
     half: usize,
     head: Vec<u8>,
@@ -25,11 +26,13 @@ pub struct Captured {
 
 impl Capture {
     /// Keeps this many bytes, half of them at each end.
-    pub(super) fn new(limit: usize) -> Self {
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Self { half: limit.div_ceil(2), head: Vec::new(), tail: Vec::new(), total: 0 }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    /// Adds what was read.
+    pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (head, rest) = bytes.split_at(room);
@@ -47,7 +50,9 @@ impl Capture {
         self.tail.drain(..excess);
     }
 
-    pub(super) fn finish(mut self) -> Captured {
+    /// What is kept now.
+    #[must_use]
+    pub fn finish(mut self) -> Captured {
         self.shorten();
         if self.total == (self.head.len() + self.tail.len()) as u64 {
             self.head.append(&mut self.tail);

@@ -215,3 +215,39 @@ async fn where_user_namespaces_are_forbidden_the_weaker_level_is_given_and_no_ot
         "{output:?}"
     );
 }
+
+#[tokio::test]
+async fn a_sweep_ends_all_but_the_program() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+    use toolcrib_sandbox::{Stdin, Swept};
+    for level in LEVELS {
+        if !is_here(level).await {
+            continue;
+        }
+        let world = World::new();
+        let script = "read a; sleep $MARK & setsid sleep $MARK & (setsid sh -c 'trap \"\" TERM INT; echo ready; sleep $MARK; sleep $MARK' &) & read b; echo still $b; read c";
+        let mut job = world.script(world.policy(), script);
+        job.stdin = Stdin::Piped;
+        let local = local(level);
+        let mut process = local.start(&job).await.unwrap();
+        let mut stdin = process.stdin.take().unwrap();
+        assert_eq!(process.sweep().await.unwrap(), Swept::Killed(0), "{level}");
+        process.wake();
+        stdin.write_all(b"go\n").await.unwrap();
+        let mut stdout =
+            BufReader::new(std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty())));
+        let mut line = String::new();
+        stdout.read_line(&mut line).await.unwrap();
+        assert_eq!(line, "ready\n");
+        let swept = process.sweep().await.unwrap();
+        assert!(matches!(swept, Swept::Killed(3..)), "{level}: {swept:?}");
+        assert_eq!(world.left().iter().filter(|line| line.contains("sleep")).count(), 0);
+        stdin.write_all(b"alive\n").await.unwrap();
+        drop(stdin);
+        line.clear();
+        stdout.read_to_string(&mut line).await.unwrap();
+        assert_eq!(line, "still alive\n", "{level}");
+        process.wait().await.unwrap();
+        assert_eq!(process.sweep().await.unwrap(), Swept::Gone);
+    }
+}
