@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 use toolcrib_core::{CallCtx, ToolError};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{
-    Backend, HostRules, Job, Level, Network, Policy, Process, SandboxError, Stdin,
+    Backend, HostRules, Job, Level, Network, Policy, Process, Root, SandboxError, Stdin,
 };
 
 pub use confines::{Confines, make_own};
@@ -117,7 +117,8 @@ impl Workbench {
 
     async fn job(&self, program: &Program) -> Result<Job, SandboxError> {
         let confines = self.confines();
-        let policy = self.allowed(&program.needs).await?;
+        let mut policy = self.allowed(&program.needs).await?;
+        let root = if program.in_userland { Some(userland(&confines, &mut policy)?) } else { None };
         let usual = confines.folder().filter(|_| program.needs.workspace > Room::Hidden);
         let folder = match (&program.folder, usual) {
             (Some(folder), Some(usual)) => Some(usual.join(folder)),
@@ -125,7 +126,11 @@ impl Workbench {
         };
         Ok(Job {
             folder,
-            env: confines.variables(&program.needs).chain(program.env.iter().cloned()).collect(),
+            env: confines
+                .variables(&program.needs, program.in_userland)
+                .chain(program.env.iter().cloned())
+                .collect(),
+            root,
             stdin: if program.stdin.is_some() { Stdin::Piped } else { Stdin::Empty },
             bridge: program.bridge,
             ..Job::new(&program.name, policy).args(&program.args)
@@ -159,6 +164,17 @@ impl Workbench {
         }
         Ok(level)
     }
+}
+
+/// The system of the userland, whose mirrors are reached where single hosts are.
+fn userland(confines: &Confines, policy: &mut Policy) -> Result<Root, SandboxError> {
+    let none = || SandboxError::NoUserland("the Linux userland has no place".to_owned());
+    let userland = confines.userland.as_ref().ok_or_else(none)?;
+    let root = userland.root().map_err(|error| SandboxError::NoUserland(error.to_string()))?;
+    if let (Network::Hosts(hosts), Network::Hosts(_)) = (&policy.network, &confines.network) {
+        policy.network = Network::Hosts(hosts.clone().and(userland.hosts()));
+    }
+    Ok(root)
 }
 
 /// No host at all, which the proxy says of each one that is asked for.

@@ -12,6 +12,7 @@ mod logging;
 mod past;
 mod rules;
 mod sandbox;
+mod userland;
 mod secret;
 mod serve;
 mod service;
@@ -45,6 +46,9 @@ pub(crate) use rules::{
     Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
 };
 pub(crate) use sandbox::{Sandbox, SandboxExec, SandboxNet};
+pub(crate) use userland::{
+    PackagesCommand, UserlandInstall, UserlandPackages, UserlandReach, UserlandUninstall,
+};
 pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
 pub(crate) use service::{Service, ServiceInstall};
@@ -210,7 +214,7 @@ pub(crate) enum Command {
     /// Ask the network policy.
     #[command(subcommand)]
     Net(Net),
-    /// Run a program in a sandbox, and see what this host enforces.
+    /// Run a program in a sandbox, see what this host enforces, and install a Linux userland for programs.
     #[command(subcommand)]
     Sandbox(Sandbox),
     /// Undo what tools changed in the workspace, newest first.

@@ -26,6 +26,7 @@ mod project;
 mod providers;
 mod read;
 mod sandbox;
+mod shell;
 mod server;
 mod source;
 pub(crate) mod units;

@@ -114,7 +114,9 @@ impl Userland {
             version: self.release.version.clone(),
             sha256: checked.sha256,
             signed_by: checked.signed_by,
+            branch: self.release.branch.clone(),
             mirror: checked.mirror,
+            mirrors: self.release.mirrors.clone(),
             repositories: None,
         };
         store.set(&State::Ready(ready.clone()))?;

@@ -35,7 +35,7 @@ use crate::root::Root;
 use state::Store;
 
 /// A userland at its place, whether there is one or not.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Userland {
     folder: PathBuf,
     home: PathBuf,

@@ -112,10 +112,11 @@ impl Userland {
     }
 
     /// The hosts of its mirrors: what programs in it may reach without further ado, so that the package manager works. A mirror whose URL says no
-    /// host is left out.
+    /// host is left out; without a userland there are none.
     #[must_use]
     pub fn hosts(&self) -> HostRules {
-        self.release.mirrors.iter().filter_map(|mirror| host_of(mirror)).collect()
+        let State::Ready(ready) = self.status().state else { return HostRules::default() };
+        ready.mirrors.iter().filter_map(|mirror| host_of(mirror)).collect()
     }
 }
 
@@ -170,12 +171,16 @@ impl Packages<'_> {
     /// # Errors
     /// [`UserlandError::NoMirror`] with what each of them said.
     pub async fn choose(&self) -> Result<Ready, UserlandError> {
+        let ready = match self.userland.status().state {
+            State::Ready(ready) => ready,
+            other => return Err(UserlandError::NotReady(other)),
+        };
         let mut tried = Vec::new();
-        for mirror in &self.userland.release.mirrors {
+        for mirror in &ready.mirrors {
             let said = match host_of(mirror) {
                 Some(host) => {
                     let network = Network::Hosts(HostRules::from_iter([host]));
-                    self.use_mirror(mirror, network).await
+                    self.use_mirror(&ready.branch, mirror, network).await
                 }
                 None => Err("it is no URL of a mirror".to_owned()),
             };
@@ -191,11 +196,12 @@ impl Packages<'_> {
     }
 
     /// Writes it down inside, where a link leads nowhere else, and fetches its list.
-    async fn use_mirror(&self, mirror: &str, network: Network) -> Result<(), String> {
+    async fn use_mirror(&self, branch: &str, mirror: &str, network: Network) -> Result<(), String> {
         (self.told)(Progress::Asking(mirror.to_owned()));
         let script =
             "printf '%s\\n' \"$@\" > /etc/apk/repositories && exec apk update --no-progress";
-        let lines = self.userland.release.repositories(mirror);
+        let base = mirror.trim_end_matches('/');
+        let lines = ["main", "community"].map(|part| format!("{base}/{branch}/{part}"));
         let args = ["-c", script, "sh"].into_iter().chain(lines.iter().map(String::as_str));
         let args: Vec<&str> = args.collect();
         let said = self.run("sh", &args, "apk update", network).await;

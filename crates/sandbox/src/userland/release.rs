@@ -100,12 +100,6 @@ impl Release {
         let (mirror, branch) = (mirror.trim_end_matches('/'), &self.branch);
         format!("{mirror}/{branch}/releases/{}/{}", arch(), self.archive())
     }
-
-    /// What `/etc/apk/repositories` says for a mirror.
-    pub(super) fn repositories(&self, mirror: &str) -> [String; 2] {
-        let mirror = mirror.trim_end_matches('/');
-        ["main", "community"].map(|part| format!("{mirror}/{}/{part}", self.branch))
-    }
 }
 
 /// This machine, as Alpine calls it.

@@ -55,8 +55,12 @@ pub struct Ready {
     pub sha256: String,
     /// Fingerprint of the key that signed the archive; `None` = none was asked for.
     pub signed_by: Option<String>,
+    /// The folder of its branch on a mirror.
+    pub branch: String,
     /// The mirror that the archive came from.
     pub mirror: String,
+    /// Where packages may come from, in the order in which they are tried.
+    pub mirrors: Vec<String>,
     /// The mirror that packages come from; `None` = none was reachable yet.
     pub repositories: Option<String>,
 }
