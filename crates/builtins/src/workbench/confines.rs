@@ -67,8 +67,7 @@ impl Confines {
     /// Where the commands of the shell run, looked at just now.
     #[must_use]
     pub fn shell_target(&self) -> ShellTarget {
-        let is_ready =
-            |userland: &Userland| matches!(userland.status().state, State::Ready(_));
+        let is_ready = |userland: &Userland| matches!(userland.status().state, State::Ready(_));
         self.shell.unwrap_or_else(|| match &self.userland {
             Some(userland) if is_ready(userland) => ShellTarget::Userland,
             _ => ShellTarget::HostSandbox,

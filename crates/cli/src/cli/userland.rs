@@ -11,7 +11,7 @@ Examples:
   toolcrib sandbox install --basic --python
   toolcrib sandbox exec --userland -- cat /etc/os-release
 
-About 4 MB are fetched from the first mirror that has them (with --basic and --python about 80 more), compared with the digest and the \
+About 4 MB and the packages are fetched from the first mirror that has them, the archive is compared with the digest and the \
 signing key that this build knows, unpacked beside the place of the userland and moved there in one step. What broke off is gone on with by the \
 same command; what is broken is replaced. The home folder of programs stays as it is.
 

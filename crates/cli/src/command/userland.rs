@@ -37,9 +37,8 @@ pub(super) fn place() -> Result<Userland, Failure> {
 pub(super) fn install(command: &UserlandInstall, json: bool) -> Result<u8, Failure> {
     let mut userland = place()?;
     if let Some(path) = &command.release {
-        let wrong = |error: &dyn std::fmt::Display| {
-            Failure::usage(format!("{}: {error}", path.display()))
-        };
+        let wrong =
+            |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
         userland = userland.release(Release::read(&text).map_err(|error| wrong(&error))?);
     }

@@ -51,3 +51,4 @@ mod taint;
 mod tool;
 mod trust;
 mod undo;
+mod userland;
