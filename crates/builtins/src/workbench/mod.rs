@@ -181,3 +181,41 @@ fn userland(confines: &Confines, policy: &mut Policy) -> Result<Root, SandboxErr
 fn no_hosts() -> Network {
     Network::Hosts(HostRules::default())
 }
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_sandbox::userland::Userland;
+
+    use super::*;
+
+    #[test]
+    fn the_mirrors_of_the_userland_are_reached_where_single_hosts_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        for name in ["root/bin", "root/etc", "root/lib"] {
+            std::fs::create_dir_all(path.join(name)).unwrap();
+        }
+        std::fs::write(path.join("root/bin/sh"), "").unwrap();
+        let state = r#"{"state":"ready","name":"Alpine Linux","version":"3.24.2","sha256":"","signed_by":null,"branch":"v3.24","mirror":"","mirrors":["https://mirror.example/alpine","http://other.example:8080"],"repositories":null}"#;
+        std::fs::write(path.join("state.json"), state).unwrap();
+        let hosts = |names: &[&str]| Network::Hosts(HostRules::parse(names).unwrap());
+        let check = |own: Network, needed: Network, expected: Network| {
+            let confines = Confines {
+                userland: Some(Userland::new(path, path.join("home"))),
+                network: own,
+                ..Confines::default()
+            };
+            let mut policy = Policy { network: needed, ..Policy::default() };
+            userland(&confines, &mut policy).unwrap();
+            assert_eq!(policy.network, expected);
+        };
+        let mirrors = ["mirror.example:443", "other.example:8080"];
+        check(hosts(&[]), hosts(&[]), hosts(&mirrors));
+        let all = ["own.example", "mirror.example:443", "other.example:8080"];
+        check(hosts(&["own.example"]), hosts(&["own.example"]), hosts(&all));
+        // Not where the owner allows no host at all, nor for a program that needs none.
+        check(Network::None, no_hosts(), no_hosts());
+        check(hosts(&[]), Network::None, Network::None);
+        check(Network::Full, Network::Full, Network::Full);
+    }
+}
