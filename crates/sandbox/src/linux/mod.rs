@@ -12,6 +12,7 @@ mod local;
 mod other_root;
 mod plan;
 mod probe;
+mod proot;
 mod questions;
 mod root;
 mod rules;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toolcrib_sandbox::process::Limits;
-use toolcrib_sandbox::{Backend as _, Job, Level, Policy, Root, SandboxError, run};
+use toolcrib_sandbox::{
+    Backend as _, HostRules, Job, Level, Network, Policy, Root, SandboxError, run,
+};
 
 use crate::system;
 use crate::world::{Done, World, is_here, local};
@@ -129,9 +131,49 @@ async fn what_is_kept_in_the_workspace_or_the_home_is_read_and_cannot_be_moved_a
 #[tokio::test]
 async fn without_namespaces_there_is_no_other_system() {
     let Some(inside) = inside().await else { return };
-    let job = inside.job(Policy { minimum: Level::None, ..inside.policy() }, "echo RAN");
+    let job = inside.job(inside.policy(), "echo RAN");
     let refused = local(Level::Reduced).start(&job).await;
     assert!(matches!(refused, Err(SandboxError::CannotHold { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn where_nothing_needs_to_be_kept_apart_proot_shows_the_other_system() {
+    let Some(inside) = inside().await else { return };
+    let policy = Policy {
+        minimum: Level::None,
+        writable: vec![inside.world.path("ws")],
+        ..Policy::default()
+    };
+    let script = "cat /etc/alpine-release; id -u; pwd; cat src/main; echo; echo hello > ~/note; echo x > made; touch /etc/f && chown 33:33 /etc/f && echo given; exit 7";
+    let job = inside.job(policy.clone(), script);
+    let backend = local(Level::Reduced);
+    let never = std::future::pending();
+    let (report, ended) = match run(&backend, &job, b"", Limits::default(), never).await {
+        Err(SandboxError::NoProgram(_)) => {
+            eprintln!("NOT TRIED: there is no proot on this host");
+            return;
+        }
+        result => result.unwrap(),
+    };
+    let ws = inside.world.path("ws").display().to_string();
+    let expected = format!("3.24.2\n0\n{ws}\nmain\ngiven\n");
+    assert_eq!(report.stdout.text(), expected, "{}", report.stderr.text());
+    assert_eq!((ended.level, ended.status.code()), (Level::None, 7));
+    assert_eq!(fs::read_to_string(inside.world.path("home/note")).unwrap(), "hello\n");
+    assert_eq!(fs::read_to_string(inside.world.path("ws/made")).unwrap(), "x\n");
+    assert_eq!(inside.world.left(), Vec::<String>::new());
+    // It keeps nothing from anybody, and says so.
+    let denied = vec![inside.world.path("ws/.env")];
+    let network = Network::Hosts(HostRules::default());
+    for policy in [Policy { denied, ..policy.clone() }, Policy { network, ..policy.clone() }] {
+        let refused = backend.start(&inside.job(policy, "echo RAN")).await;
+        assert!(matches!(refused, Err(SandboxError::CannotHold { .. })), "{refused:?}");
+    }
+    // And what other programs get is as strong as before.
+    let other = inside.world.script(inside.world.policy(), "true");
+    let never = std::future::pending();
+    let (_, ended) = run(&backend, &other, b"", Limits::default(), never).await.unwrap();
+    assert_eq!(ended.level, Level::Reduced);
 }
 
 #[tokio::test]
