@@ -8,7 +8,8 @@ pub const ROOT_HOME: &str = "/root";
 /// A folder with a whole system in it, such as Alpine Linux, that is `/` for a program. In there the program is root: it owns what is in the
 /// folder, may change its root once more, and is told that files change owners, which they do not. Outside it is nobody but who started it.
 ///
-/// Only [`Level::Namespace`](crate::Level::Namespace) can give it.
+/// Only [`Level::Namespace`](crate::Level::Namespace) can give it. Where a policy asks for nothing ([`Level::None`](crate::Level::None)), `proot` shows it, if
+/// that is installed, and keeps nothing apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// The folder on the host. Folders for what a policy names are made in it where they are missing.

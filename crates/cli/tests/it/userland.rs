@@ -157,6 +157,8 @@ fn what_goes_wrong_says_what_to_do() {
     scene.install().code(0);
     let root = scene.status()["root"].as_str().unwrap().to_owned();
     fs::remove_dir_all(&root).unwrap();
+    let doctor = scene.env.run(&["doctor"]);
+    assert!(doctor.stdout.contains("the Linux userland is broken"), "{}", doctor.stdout);
     scene
         .env
         .run(&["sandbox", "exec", "--userland", "--", "true"])

@@ -12,7 +12,7 @@ use crate::SandboxError;
 pub enum UserlandError {
     /// There is none that programs could run in.
     #[error("the Linux userland is {}", .0.words())]
-    NotReady(State),
+    NotReady(Box<State>),
     /// Another process is changing it.
     #[error("another process is changing the userland at this moment")]
     Busy,

@@ -89,7 +89,7 @@ impl Userland {
     pub fn root(&self) -> Result<Root, UserlandError> {
         let status = self.status();
         let State::Ready(_) = status.state else {
-            return Err(UserlandError::NotReady(status.state));
+            return Err(UserlandError::NotReady(Box::new(status.state)));
         };
         std::fs::create_dir_all(&self.home).map_err(UserlandError::at(&self.home))?;
         let folder = self.store().root();

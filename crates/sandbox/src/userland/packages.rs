@@ -173,7 +173,7 @@ impl Packages<'_> {
     pub async fn choose(&self) -> Result<Ready, UserlandError> {
         let ready = match self.userland.status().state {
             State::Ready(ready) => ready,
-            other => return Err(UserlandError::NotReady(other)),
+            other => return Err(UserlandError::NotReady(Box::new(other))),
         };
         let mut tried = Vec::new();
         for mirror in &ready.mirrors {
@@ -217,7 +217,7 @@ impl Packages<'_> {
                 store.set(&State::Ready(ready.clone()))?;
                 Ok(ready)
             }
-            other => Err(UserlandError::NotReady(other)),
+            other => Err(UserlandError::NotReady(Box::new(other))),
         }
     }
 
@@ -226,7 +226,7 @@ impl Packages<'_> {
         match self.userland.status().state {
             State::Ready(ready) if ready.repositories.is_some() => Ok(ready),
             State::Ready(_) => self.choose().await,
-            other => Err(UserlandError::NotReady(other)),
+            other => Err(UserlandError::NotReady(Box::new(other))),
         }
     }
 
@@ -252,7 +252,7 @@ impl Packages<'_> {
         let policy = Policy { network, resources, ..Policy::default() };
         let root = self.userland.root()?;
         let job = Job::new(program, policy).args(args).root(root).folder("/");
-        let limits = Limits { time: TIME, stdout: OUTPUT, stderr: OUTPUT, ..Limits::default() };
+        let limits = Limits { time: TIME, stdout: OUTPUT, stderr: OUTPUT };
         let never = std::future::pending();
         let (report, ended) = run(self.backend, &job, b"", limits, never).await?;
         if report.end == End::Exited(0) {
