@@ -12,6 +12,7 @@ use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::bench::Confines;
 use toolcrib_app::core::near::slips;
 use toolcrib_app::rules::{RuleSet, class_names};
+use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{
@@ -249,6 +250,7 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::of_process()));
+    settings.protected.extend(userland_folder());
     settings.protected.retain(|path| !path.as_os_str().is_empty());
     Ok(settings)
 }
@@ -256,7 +258,21 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
 /// What programs of tools may touch. Our configuration is not for their eyes.
 fn confines(config: &Config) -> Confines {
     let confines = config.confines(programs_home(), &Env::of_process());
-    Confines { own: config_folder().into_iter().collect(), ..confines }
+    let userland = userland(config);
+    // What is in it is seen by its own programs, as theirs.
+    let own = config_folder().into_iter().chain(userland_folder()).collect();
+    Confines { own, userland, shell: config.shell.target, ..confines }
+}
+
+/// The Linux userland of this person, whether it is installed or not; `None` = there is no place for it.
+pub(crate) fn userland(config: &Config) -> Option<Userland> {
+    let home = config.confines(programs_home(), &Env::of_process()).home?;
+    Some(Userland::new(userland_folder()?, home))
+}
+
+/// Where the userland is: beside the home folder of programs.
+fn userland_folder() -> Option<PathBuf> {
+    Some(programs_home()?.with_file_name("userland"))
 }
 
 /// What opens files on the person's desktop; `None` = there is none to be seen from here.

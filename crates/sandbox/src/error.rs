@@ -60,6 +60,9 @@ pub enum SandboxError {
     /// The helper process could not be started, or is gone.
     #[error("the sandbox helper cannot be used: {0}")]
     Helper(#[source] io::Error),
+    /// The system that the program was to run in is not there, and what is to be done about it.
+    #[error("{0}")]
+    NoUserland(String),
     /// This system has no sandbox of ours.
     #[error("there is no sandbox for this system")]
     Unsupported,

@@ -58,6 +58,13 @@ impl HostRules {
         entries.into_iter().map(|entry| entry.as_ref().parse()).collect::<Result<_, _>>().map(Self)
     }
 
+    /// These and those.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
     /// Whether this host may be reached at this port. Its addresses are judged elsewhere.
     #[must_use]
     pub fn allows(&self, host: &Host, port: u16) -> bool {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
+use crate::root::Root;
 use crate::{Level, egress::Refused};
 
 /// A program with its arguments and what it may touch. It sees the variables given here, `PATH`, `HOME`, `TMPDIR`, those that name the
@@ -27,6 +28,9 @@ pub struct Job {
     pub bridge: bool,
     /// What it may touch.
     pub policy: Policy,
+    /// Another system than the host's, which then is `/` to it. The paths of the policy are those of the host, and are seen at the same
+    /// place inside; `program`, `folder` and variables are those of the inside.
+    pub root: Option<Root>,
 }
 
 /// Where a program reads from.
@@ -50,6 +54,7 @@ impl Job {
             stdin: Stdin::Empty,
             bridge: false,
             policy,
+            root: None,
         }
     }
 
@@ -64,6 +69,13 @@ impl Job {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same in another system.
+    #[must_use]
+    pub fn root(mut self, root: Root) -> Self {
+        self.root = Some(root);
         self
     }
 

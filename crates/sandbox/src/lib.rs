@@ -5,7 +5,8 @@
 //!
 //! A [`Backend`] runs a [`Job`] within a [`Policy`]: the paths it may touch, the hosts it may reach, the amounts it may use. [`Local`] is
 //! the sandbox of this host, [`Bubblewrap`] that of another program, and a remote runner can be a third. Every result carries its
-//! [`Level`]; below the policy's minimum nothing is started. docs/sandbox.md says what each level holds, case by case.
+//! [`Level`]; below the policy's minimum nothing is started. docs/sandbox.md says what each level holds, case by case. [`userland`] is a
+//! system of its own for programs, Alpine Linux in a folder.
 //!
 //! Invariants
 //! - Nothing of a group or a sandbox outlives the call: it is killed after its program ended, on a timeout, on a stop, and when the
@@ -34,6 +35,8 @@ mod linux;
 mod policy;
 pub mod process;
 mod report;
+mod root;
+pub mod userland;
 
 pub use backend::{Backend, Duplex, Input, Output, Process, Swept, run};
 pub use egress::{Egress, Refused};
@@ -43,6 +46,7 @@ pub use job::{Ended, Job, Status, Stdin, Stop};
 pub use level::{Level, UnknownLevel};
 pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
 pub use report::{Case, Feature, Probe};
+pub use root::{ROOT_HOME, Root};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Bubblewrap, Local, run_here, worker_entry};

@@ -23,6 +23,12 @@ const TO_TEST: &[Need] = &[
         package: "postgresql",
         why: "the store is tested on a Postgres server",
     },
+    Need {
+        program: "busybox",
+        package: "busybox-static",
+        why: "the Linux userland is tested with a small system of it",
+    },
+    Need { program: "gpg", package: "gnupg", why: "the witness for signatures" },
 ];
 
 /// Needed to use the daemon from outside, as its users do.
@@ -140,7 +146,8 @@ fn is_there(program: &str) -> bool {
         let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         versions.map(|version| version.path().join("bin").join(program)).any(|file| file.exists())
     };
-    process::works(program, &["--version"]) || beside_the_path()
+    let answers = |flag: &str| process::works(program, &[flag]);
+    answers("--version") || answers("--help") || beside_the_path()
 }
 
 fn list(missing: &[&Need]) -> String {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use toolcrib_sandbox::process::DEFAULT_PATH;
+use toolcrib_sandbox::userland::{ShellTarget, State, Userland};
 use toolcrib_sandbox::{HostRules, Level, Network, Policy, Resources};
 
 use super::no_hosts;
@@ -41,6 +42,11 @@ pub struct Confines {
     pub network: Network,
     /// How much each program may use.
     pub resources: Resources,
+    /// The Linux userland; `None` = there can be none.
+    pub userland: Option<Userland>,
+    /// Where the commands of the shell run. `None` = in the userland once it is ready, before that in a sandbox with the system of the
+    /// host.
+    pub shell: Option<ShellTarget>,
     /// The weakest level that will do; never less than [`Level::Reduced`], because nothing weaker keeps `denied`.
     pub minimum: Level,
 }
@@ -56,6 +62,16 @@ impl Confines {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.roots.first().or(self.home.as_ref()).map(PathBuf::as_path)
+    }
+
+    /// Where the commands of the shell run, looked at just now.
+    #[must_use]
+    pub fn shell_target(&self) -> ShellTarget {
+        let is_ready = |userland: &Userland| matches!(userland.status().state, State::Ready(_));
+        self.shell.unwrap_or_else(|| match &self.userland {
+            Some(userland) if is_ready(userland) => ShellTarget::Userland,
+            _ => ShellTarget::HostSandbox,
+        })
     }
 
     /// Whether a program that may use all of this can neither send anything away nor change anything but the workspace and its own home.
@@ -81,16 +97,21 @@ impl Confines {
     }
 
     /// The variables of a program with these needs. One that sees no home folder gets one of the sandbox.
-    pub(super) fn variables(&self, needs: &Needs) -> impl Iterator<Item = (OsString, OsString)> {
-        let folders = self.path.iter().map(|folder| folder.as_os_str().to_owned());
-        let path: Vec<OsString> = folders.chain([DEFAULT_PATH.into()]).collect();
-        let mut all = vec![
-            ("PATH".into(), path.join(":".as_ref())),
-            ("LANG".into(), "C.UTF-8".into()),
-            ("TERM".into(), "dumb".into()),
-        ];
-        let home = self.home.iter().filter(|_| needs.workspace > Room::Hidden);
-        all.extend(home.map(|home| ("HOME".into(), home.clone().into_os_string())));
+    /// Another system has its own `PATH` and home.
+    pub(super) fn variables(
+        &self,
+        needs: &Needs,
+        in_userland: bool,
+    ) -> impl Iterator<Item = (OsString, OsString)> {
+        let mut all: Vec<(OsString, OsString)> =
+            vec![("LANG".into(), "C.UTF-8".into()), ("TERM".into(), "dumb".into())];
+        if !in_userland {
+            let folders = self.path.iter().map(|folder| folder.as_os_str().to_owned());
+            let path: Vec<OsString> = folders.chain([DEFAULT_PATH.into()]).collect();
+            all.push(("PATH".into(), path.join(":".as_ref())));
+            let home = self.home.iter().filter(|_| needs.workspace > Room::Hidden);
+            all.extend(home.map(|home| ("HOME".into(), home.clone().into_os_string())));
+        }
         all.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
         all.into_iter()
     }

@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 use toolcrib_core::{CallCtx, ToolError};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{
-    Backend, HostRules, Job, Level, Network, Policy, Process, SandboxError, Stdin,
+    Backend, HostRules, Job, Level, Network, Policy, Process, Root, SandboxError, Stdin,
 };
 
 pub use confines::{Confines, make_own};
@@ -118,7 +118,8 @@ impl Workbench {
 
     async fn job(&self, program: &Program) -> Result<Job, SandboxError> {
         let confines = self.confines();
-        let policy = self.allowed(&program.needs).await?;
+        let mut policy = self.allowed(&program.needs).await?;
+        let root = if program.in_userland { Some(userland(&confines, &mut policy)?) } else { None };
         let usual = confines.folder().filter(|_| program.needs.workspace > Room::Hidden);
         let folder = match (&program.folder, usual) {
             (Some(folder), Some(usual)) => Some(usual.join(folder)),
@@ -126,7 +127,11 @@ impl Workbench {
         };
         Ok(Job {
             folder,
-            env: confines.variables(&program.needs).chain(program.env.iter().cloned()).collect(),
+            env: confines
+                .variables(&program.needs, program.in_userland)
+                .chain(program.env.iter().cloned())
+                .collect(),
+            root,
             stdin: if program.stdin.is_some() { Stdin::Piped } else { Stdin::Empty },
             bridge: program.bridge,
             ..Job::new(&program.name, policy).args(&program.args)
@@ -162,7 +167,56 @@ impl Workbench {
     }
 }
 
+/// The system of the userland, whose mirrors are reached where single hosts are.
+fn userland(confines: &Confines, policy: &mut Policy) -> Result<Root, SandboxError> {
+    let none = || SandboxError::NoUserland("the Linux userland has no place".to_owned());
+    let userland = confines.userland.as_ref().ok_or_else(none)?;
+    let root = userland.root().map_err(|error| SandboxError::NoUserland(error.to_string()))?;
+    if let (Network::Hosts(hosts), Network::Hosts(_)) = (&policy.network, &confines.network) {
+        policy.network = Network::Hosts(hosts.clone().and(userland.hosts()));
+    }
+    Ok(root)
+}
+
 /// No host at all, which the proxy says of each one that is asked for.
 fn no_hosts() -> Network {
     Network::Hosts(HostRules::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_sandbox::userland::Userland;
+
+    use super::*;
+
+    #[test]
+    fn the_mirrors_of_the_userland_are_reached_where_single_hosts_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        for name in ["root/bin", "root/etc", "root/lib"] {
+            std::fs::create_dir_all(path.join(name)).unwrap();
+        }
+        std::fs::write(path.join("root/bin/sh"), "").unwrap();
+        let state = r#"{"state":"ready","name":"Alpine Linux","version":"3.24.2","sha256":"","signed_by":null,"branch":"v3.24","mirror":"","mirrors":["https://mirror.example/alpine","http://other.example:8080"],"repositories":null}"#;
+        std::fs::write(path.join("state.json"), state).unwrap();
+        let hosts = |names: &[&str]| Network::Hosts(HostRules::parse(names).unwrap());
+        let check = |own: Network, needed: Network, expected: Network| {
+            let confines = Confines {
+                userland: Some(Userland::new(path, path.join("home"))),
+                network: own,
+                ..Confines::default()
+            };
+            let mut policy = Policy { network: needed, ..Policy::default() };
+            userland(&confines, &mut policy).unwrap();
+            assert_eq!(policy.network, expected);
+        };
+        let mirrors = ["mirror.example:443", "other.example:8080"];
+        check(hosts(&[]), hosts(&[]), hosts(&mirrors));
+        let all = ["own.example", "mirror.example:443", "other.example:8080"];
+        check(hosts(&["own.example"]), hosts(&["own.example"]), hosts(&all));
+        // Not where the owner allows no host at all, nor for a program that needs none.
+        check(Network::None, no_hosts(), no_hosts());
+        check(hosts(&[]), Network::None, Network::None);
+        check(Network::Full, Network::Full, Network::Full);
+    }
 }

@@ -22,6 +22,7 @@ pub struct Program {
     pub(super) time: Option<Duration>,
     pub(super) keep: usize,
     pub(super) bridge: bool,
+    pub(super) in_userland: bool,
 }
 
 /// What a program needs of what the owner allows. It never gets more than that, but for the paths that the tool itself names.
@@ -65,7 +66,16 @@ impl Program {
             time: None,
             keep: KEEP,
             bridge: false,
+            in_userland: false,
         }
+    }
+
+    /// The same in the Linux userland of the confines: its system in place of the host's, its `PATH`, its home, and its mirrors beside what
+    /// the network allows. The folders of the workspace are at their own places.
+    #[must_use]
+    pub fn in_userland(mut self) -> Self {
+        self.in_userland = true;
+        self
     }
 
     /// The same with more arguments.

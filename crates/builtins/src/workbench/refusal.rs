@@ -19,6 +19,10 @@ pub fn refusal(error: &SandboxError) -> ToolError {
                 "The sandbox of this machine has the level {level}, which cannot keep {what}, so nothing was run. Do not try again; tell the user that `toolcrib sandbox status` says what is missing."
             ),
         ),
+        SandboxError::NoUserland(why) => (
+            ErrorType::SandboxError,
+            format!("Commands run in a Linux userland here, and nothing was run: {why}. Do not try again; tell the user."),
+        ),
         SandboxError::NoProgram(program) => {
             let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
             (

@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use toolcrib_builtins::workbench::{Confines, Needs, Program, Room};
 use toolcrib_core::ErrorType;
 use toolcrib_sandbox::process::End;
+use toolcrib_sandbox::userland::{ShellTarget, Userland};
 use toolcrib_sandbox::{HostRules, Level, Network};
 
 use crate::bench::{Bench, call_of, is_here, processes_with};
@@ -160,4 +161,60 @@ async fn other_confines_hold_from_the_next_program_on() {
     assert!(said(&bench, sh(&script)).await.starts_with("no\n"));
     bench.workbench.confine(Confines { readable: vec![out], ..before });
     assert_eq!(said(&bench, sh(&script)).await, "SECRET");
+}
+
+/// A userland that is ready: of busybox, where this host has one.
+fn userland(bench: &Bench) -> Option<Userland> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let busybox = std::env::split_paths(&path).map(|folder| folder.join("busybox"));
+    let Some(busybox) = busybox.into_iter().find(|path| path.is_file()) else {
+        eprintln!("NOT TRIED: there is no busybox on this host (package busybox-static)");
+        return None;
+    };
+    let folder = bench.path("userland");
+    for name in ["bin", "etc", "lib", "root"] {
+        std::fs::create_dir_all(folder.join("root").join(name)).unwrap();
+    }
+    std::fs::copy(busybox, folder.join("root/bin/busybox")).unwrap();
+    for name in ["sh", "cat", "id", "wget"] {
+        std::os::unix::fs::symlink("/bin/busybox", folder.join("root/bin").join(name)).unwrap();
+    }
+    std::fs::write(folder.join("root/etc/alpine-release"), "3.24.2\n").unwrap();
+    let state = r#"{"state":"ready","name":"Alpine Linux","version":"3.24.2","sha256":"","signed_by":null,"branch":"v3.24","mirror":"http://127.0.0.1:1/alpine","mirrors":["http://127.0.0.1:1/alpine"],"repositories":null}"#;
+    std::fs::write(folder.join("state.json"), state).unwrap();
+    Some(Userland::new(folder, bench.path("home")))
+}
+
+#[tokio::test]
+async fn a_program_runs_in_the_userland_with_the_workspace_at_its_place() {
+    if !is_here(Level::Namespace).await {
+        return;
+    }
+    let bench = Bench::new();
+    let before = (*bench.workbench.confines()).clone();
+    let program = sh("cat /etc/alpine-release; id -u; pwd; echo $HOME $PATH; echo made > file; echo x > ~/note; cat ../out/secret ../state/key; echo x > .git/config").in_userland();
+    assert_eq!(before.shell_target(), ShellTarget::HostSandbox);
+    let refused = bench.workbench.run(&call_of("a"), program.clone()).await.unwrap_err();
+    assert_eq!(refused.error_type, ErrorType::SandboxError);
+
+    let Some(userland) = userland(&bench) else { return };
+    let path = vec![bench.path("ws")];
+    bench.workbench.confine(Confines { userland: Some(userland.clone()), path, ..before.clone() });
+    assert_eq!(bench.workbench.confines().shell_target(), ShellTarget::Userland);
+    let done = bench.workbench.run(&call_of("a"), program.clone()).await.unwrap();
+    let ws = bench.path("ws").display().to_string();
+    let expected = format!(
+        "3.24.2\n0\n{ws}\n/root /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+    );
+    assert_eq!(done.stdout.text(), expected, "{}", done.stderr.text());
+    assert_eq!(bench.read("ws/file").unwrap(), "made\n");
+    assert_eq!(bench.read("home/note").unwrap(), "x\n");
+    assert_eq!(bench.read("ws/.git/config").unwrap(), "[core]\n");
+
+    let shell = Some(ShellTarget::Native);
+    bench.workbench.confine(Confines { userland: Some(userland.clone()), shell, ..before });
+    assert_eq!(bench.workbench.confines().shell_target(), ShellTarget::Native);
+    std::fs::remove_dir_all(bench.path("userland/root")).unwrap();
+    let refused = bench.workbench.run(&call_of("a"), program).await.unwrap_err();
+    assert!(refused.message.contains("toolcrib sandbox install"), "{}", refused.message);
 }

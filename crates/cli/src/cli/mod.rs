@@ -13,6 +13,7 @@ mod past;
 mod python;
 mod rules;
 mod sandbox;
+mod userland;
 mod secret;
 mod serve;
 mod service;
@@ -47,6 +48,9 @@ pub(crate) use rules::{
     Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
 };
 pub(crate) use sandbox::{Sandbox, SandboxExec, SandboxNet};
+pub(crate) use userland::{
+    PackagesCommand, UserlandInstall, UserlandPackages, UserlandReach, UserlandUninstall,
+};
 pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
 pub(crate) use service::{Service, ServiceInstall};
@@ -215,7 +219,7 @@ pub(crate) enum Command {
     /// Install and show what code execution needs.
     #[command(subcommand, after_help = python::PYTHON_HELP)]
     Python(Python),
-    /// Run a program in a sandbox, and see what this host enforces.
+    /// Run a program in a sandbox, see what this host enforces, and install a Linux userland for programs.
     #[command(subcommand)]
     Sandbox(Sandbox),
     /// Undo what tools changed in the workspace, newest first.

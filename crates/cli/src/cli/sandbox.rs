@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use toolcrib_app::sandbox::{HostRule, Level};
 
-use super::net_target;
+use super::{UserlandInstall, UserlandPackages, UserlandUninstall, net_target, userland};
 use crate::config::units;
 
 const EXEC_HELP: &str = "\
@@ -24,7 +24,8 @@ cannot be run; 127 there is no such program; 2 a path or word is wrong; 5 this h
 cannot keep what was asked for at the level that it gives; 1 the sandbox could not be made.";
 
 const STATUS_HELP: &str = "\
-A sandbox of each level is made, and a process in it tries what it should not be able to do: what is printed was tried just now.
+A sandbox of each level is made, and a process in it tries what it should not be able to do: what is printed was tried just now. The last \
+part is the Linux userland.
 
 Exit codes: 0 there is a sandbox, 1 there is none.";
 
@@ -36,10 +37,22 @@ pub(crate) enum Sandbox {
     /// Run a program in a sandbox.
     #[command(after_help = EXEC_HELP)]
     Exec(Box<SandboxExec>),
+    /// Install the Linux userland, or repair it: Alpine Linux in a folder, for programs of tools.
+    #[command(after_help = userland::INSTALL_HELP)]
+    Install(UserlandInstall),
+    /// Remove the Linux userland.
+    #[command(after_help = userland::UNINSTALL_HELP)]
+    Uninstall(UserlandUninstall),
+    /// List, find, install and remove packages of the Linux userland.
+    #[command(after_help = userland::PACKAGES_HELP)]
+    Packages(UserlandPackages),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SandboxExec {
+    /// Run it in the Linux userland in place of this system: it is root there, and its home is that of programs.
+    #[arg(long)]
+    pub(crate) userland: bool,
     /// File or folder that it may read; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,

@@ -45,6 +45,7 @@ mod tool_new;
 mod trust;
 mod undo;
 mod usage;
+mod userland;
 mod why;
 
 use serde_json::Value;

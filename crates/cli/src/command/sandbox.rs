@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_app::bench::make_own;
 use toolcrib_app::net::{AddressPolicy, SystemResolver};
 use toolcrib_app::sandbox::{
@@ -10,6 +10,7 @@ use toolcrib_app::sandbox::{
     Resources, SandboxError, Stop, run_here,
 };
 
+use super::userland;
 use crate::cli::{Sandbox, SandboxExec, SandboxNet};
 use crate::output::{self, Failure};
 use crate::world;
@@ -23,6 +24,9 @@ pub(super) fn run(command: &Sandbox, json: bool) -> Result<u8, Failure> {
     match command {
         Sandbox::Status => status(json),
         Sandbox::Exec(command) => exec(command),
+        Sandbox::Install(command) => userland::install(command, json),
+        Sandbox::Uninstall(command) => userland::uninstall(command, json),
+        Sandbox::Packages(command) => userland::packages(command, json),
     }
 }
 
@@ -31,6 +35,9 @@ fn exec(command: &SandboxExec) -> Result<u8, Failure> {
         command.command.split_first().ok_or_else(|| Failure::usage("name a program after --"))?;
     let mut job = Job::new(program, policy(command)?).args(args);
     job.folder.clone_from(&command.cwd);
+    if command.userland {
+        job.root = Some(userland::place()?.root().map_err(userland::failure)?);
+    }
     let addresses = AddressPolicy::allowing(&command.allow_net)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let egress = Egress::new(addresses, std::sync::Arc::new(SystemResolver));
@@ -92,7 +99,7 @@ fn code(ended: &Ended) -> u8 {
     }
 }
 
-fn failure(error: SandboxError) -> Failure {
+pub(super) fn failure(error: SandboxError) -> Failure {
     let code = match &error {
         SandboxError::NoProgram(_) => 127,
         SandboxError::NotRun { .. } => 126,
@@ -115,10 +122,15 @@ fn status(json: bool) -> Result<u8, Failure> {
         Ok(probes)
     })?;
     let there_is_one = probes.iter().any(|probe| probe.strongest > Level::None);
+    // Where it has no place there is nothing to say of it.
+    let userland = userland::place().ok().map(|userland| userland.status());
     if json {
-        output::document(&json!(probes), true)?;
+        let mut all: Vec<Value> = probes.iter().map(|probe| json!(probe)).collect();
+        all.extend(userland.as_ref().map(userland::machine));
+        output::document(&Value::Array(all), true)?;
     } else {
-        let texts: Vec<String> = probes.iter().map(text).collect();
+        let mut texts: Vec<String> = probes.iter().map(text).collect();
+        texts.extend(userland.as_ref().map(userland::words));
         output::data(&texts.join("\n"))?;
     }
     Ok(u8::from(!there_is_one))

@@ -33,6 +33,7 @@ fn every_key_is_on_the_page() {
         "[tools.x]",
         "[agent]",
         "[sandbox]",
+        "[shell]",
         "[server]",
         "[python]",
         "[[hooks]]",

@@ -23,6 +23,7 @@ use crate::config::permissions::PermissionsSection;
 use crate::config::python::PythonSection;
 use crate::config::sandbox::SandboxSection;
 use crate::config::server::ServerSection;
+use crate::config::shell::ShellSection;
 use crate::config::values::{self, Hidden};
 
 /// The configuration file. What it leaves out has the defaults of the parts that it configures.
@@ -63,6 +64,8 @@ pub(crate) struct Config {
     pub(crate) trusted_workspaces: Vec<PathBuf>,
     /// What programs of tools may touch.
     pub(crate) sandbox: SandboxSection,
+    /// Where the commands of the shell run.
+    pub(crate) shell: ShellSection,
     /// Where the daemon listens, and how much it takes.
     pub(crate) server: ServerSection,
     /// Where code of models runs.

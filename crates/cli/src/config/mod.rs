@@ -27,6 +27,7 @@ mod providers;
 mod python;
 mod read;
 mod sandbox;
+mod shell;
 mod server;
 mod source;
 pub(crate) mod units;

@@ -32,7 +32,7 @@ pub(super) fn check(source: &Source, own: &Config) -> Result<(), Failure> {
             ["server", ..] => Some(
                 "where a daemon listens and whom it answers is the person's; put it into your own file",
             ),
-            ["sandbox", ..] => {
+            ["sandbox" | "shell", ..] => {
                 Some("what programs may touch is the person's; put it into your own file")
             }
             ["python", ..] => {

@@ -19,7 +19,7 @@ const PREFIX: &str = "TOOLCRIB_";
 const TOP: [(&str, &str); 2] = [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK", "on_ask")];
 
 /// Sections whose keys have variables; programs and trust come from files alone.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "model",
     "providers",
     "models",
@@ -29,6 +29,7 @@ const SECTIONS: [&str; 11] = [
     "permissions",
     "flags",
     "sandbox",
+    "shell",
     "server",
     "python",
 ];

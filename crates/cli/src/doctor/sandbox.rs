@@ -1,8 +1,11 @@
 //! What the sandbox of this host holds: tried, not read off a version number.
 
+use toolcrib_app::sandbox::userland::{ShellTarget, State};
 use toolcrib_app::sandbox::{Backend as _, Feature, Level, Local};
 
 use super::Finding;
+use crate::config::{self, Env};
+use crate::world;
 
 const NAME: &str = "sandbox";
 
@@ -22,5 +25,18 @@ pub(super) async fn look() -> Vec<Finding> {
         let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
         Finding::ok(NAME, format!("{name} {works}{detail}"))
     }));
+    found.extend(userland());
     found
+}
+
+/// The Linux userland, unless there never was one. A configuration that cannot be read is a finding of its own.
+fn userland() -> Option<Finding> {
+    let config = config::load(&Env::of_process(), None).ok()?;
+    let status = world::userland(&config)?.status();
+    let words = format!("the Linux userland is {}", status.state.words());
+    match status.state {
+        State::Absent if config.shell.target != Some(ShellTarget::Userland) => None,
+        State::Ready(_) => Some(Finding::ok(NAME, words)),
+        _ => Some(Finding::warn(NAME, words)),
+    }
 }

@@ -55,3 +55,4 @@ mod taint;
 mod tool;
 mod trust;
 mod undo;
+mod userland;

@@ -47,6 +47,9 @@ impl Bubblewrap {
         if matches!(job.policy.network, Network::Hosts(_)) {
             return Err(SandboxError::NotBy { backend: NAME, what: "keep a list of hosts" });
         }
+        if job.root.is_some() {
+            return Err(SandboxError::NotBy { backend: NAME, what: "run another system" });
+        }
         if job.policy.minimum > Level::Namespace {
             let (minimum, strongest) = (job.policy.minimum, Level::Namespace);
             return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_innermost_view_decides_what_may_be_changed() {
-        let view = |path: &str, how| View { path: path.into(), how };
+        let view = |path: &str, how| View { path: path.into(), from: None, how };
         let views = [
             view("/usr", How::Read),
             view("/ws", How::Write),

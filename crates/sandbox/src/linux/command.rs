@@ -48,7 +48,7 @@ pub(super) fn prepare(
     if level == Level::None {
         return Ok(());
     }
-    drop_rights(CapabilitySet::empty()).map_err(Fault::host("giving up rights"))?;
+    drop_rights(rights(plan)).map_err(Fault::host("giving up rights"))?;
     match level {
         Level::Namespace => rules::within_root(&plan.views)?,
         _ => rules::on_host(&plan.views, scratch)?,
@@ -58,10 +58,21 @@ pub(super) fn prepare(
     questions::ask_first(keeper).map_err(Fault::host("asking first"))
 }
 
+/// What root of another system may do there: use its own files whatever their modes say, and change the root of what it starts, as package
+/// managers do. In namespaces it reaches nothing with that but what it sees anyway.
+fn rights(plan: &Plan) -> CapabilitySet {
+    if plan.has_other_root() {
+        CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER | CapabilitySet::SYS_CHROOT
+    } else {
+        CapabilitySet::empty()
+    }
+}
+
 /// The filter of a plan.
 pub(super) fn kind(plan: &Plan, level: Level) -> Kind {
     Kind {
         is_apart: level == Level::Namespace,
+        is_root: plan.has_other_root(),
         net: plan.net,
         counts_memory: plan.amounts.memory.is_some(),
         counts_disk: plan.amounts.disk.is_some(),
@@ -119,6 +130,10 @@ pub(super) fn drop_rights(kept: CapabilitySet) -> io::Result<()> {
     // The number of the last one is not known before it is asked for.
     for number in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << number);
+        // Root of a namespace gets at the start of a program what is left here, and never more than it has.
+        if kept.contains(one) {
+            continue;
+        }
         if rustix::thread::remove_capability_from_bounding_set(one).is_err() {
             break;
         }

@@ -18,6 +18,8 @@ use super::plan::Net;
 pub(super) struct Kind {
     /// Whether the process has namespaces of its own.
     pub(super) is_apart: bool,
+    /// Whether it is root of another system.
+    pub(super) is_root: bool,
     pub(super) net: Net,
     /// Whether memory is counted by processes: then what belongs to none is not given out.
     pub(super) counts_memory: bool,
@@ -103,6 +105,16 @@ const REFUSED: &[libc::c_long] = &[
 /// Refused as if the kernel were older, so that callers take the way whose arguments can be looked at.
 const UNKNOWN: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
+/// What is said to be done and is not, for root of another system: there is one user only, and package managers give their files to others.
+const PRETENDED: &[libc::c_long] = &[
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+];
+
 /// Flags of new namespaces: mount, cgroup, uts, ipc, user, pid, net. That of time is a bit of the exit signal to clone(2).
 const NEW_NAMESPACE: [u64; 7] =
     [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
@@ -151,6 +163,10 @@ pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
         always(&mut rules, libc::SYS_fallocate);
         programs.push(compile(rules, libc::EOPNOTSUPP)?);
     }
+    if kind.is_root {
+        let pretended = PRETENDED.iter().map(|call| (*call, Vec::new()));
+        programs.push(compile(pretended.collect(), 0)?);
+    }
     if !kind.is_apart {
         let changes = CHANGES.iter().map(|call| (*call, Vec::new()));
         programs.push(compile(changes.collect(), libc::EOPNOTSUPP)?);
@@ -163,6 +179,9 @@ pub(super) fn programs(kind: Kind) -> io::Result<Vec<BpfProgram>> {
 
 fn refused(kind: Kind) -> io::Result<Rules> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    if kind.is_root {
+        rules.remove(&libc::SYS_chroot);
+    }
     for flag in NEW_NAMESPACE {
         when(&mut rules, libc::SYS_clone, [bits(0, flag)?])?;
     }
@@ -381,9 +400,12 @@ mod tests {
         for is_apart in [false, true] {
             for net in [Net::Nothing, Net::Proxy, Net::Host] {
                 for counted in [false, true] {
-                    let kind = Kind { is_apart, net, counts_memory: counted, counts_disk: counted };
-                    for program in programs(kind).unwrap() {
-                        assert!((4..4096).contains(&program.len()), "{kind:?}");
+                    for is_root in [false, is_apart] {
+                        let (counts_memory, counts_disk) = (counted, counted);
+                        let kind = Kind { is_apart, is_root, net, counts_memory, counts_disk };
+                        for program in programs(kind).unwrap() {
+                            assert!((4..4096).contains(&program.len()), "{kind:?}");
+                        }
                     }
                 }
             }

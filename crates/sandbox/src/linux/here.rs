@@ -10,7 +10,7 @@ use rustix::net::RecvFlags;
 use super::command::Streams;
 use super::control::{self, Blame, Event};
 use super::plan::Plan;
-use super::start::{Begun, can_hold, error_of, levels, silent};
+use super::start::{Begun, at_level, error_of, levels, silent};
 use super::worker;
 use crate::egress::{self, Egress, Gate};
 use crate::job::{Ended, Job};
@@ -26,9 +26,9 @@ use crate::{Level, SandboxError};
 pub fn run_here(job: &Job, strongest: Level, egress: &Egress) -> Result<Ended, SandboxError> {
     let plan = Plan::of(job)?;
     worker::forget_groups();
-    let mut levels = levels(strongest, &job.policy).into_iter().peekable();
+    let mut levels = levels(strongest, &job.policy, &plan).into_iter().peekable();
     while let Some(level) = levels.next() {
-        can_hold(&plan, level)?;
+        let plan = at_level(&plan, level)?;
         let (ours, theirs) = control::pair().map_err(SandboxError::Helper)?;
         let streams = own_streams().map_err(SandboxError::Helper)?;
         let mut begun = Begun::default();

@@ -130,6 +130,7 @@ fn begin<'a>(
     if let Some(scratch) = &scratch {
         views.push(super::plan::View {
             path: scratch.0.clone().into(),
+            from: None,
             how: super::plan::How::Write,
         });
     }
@@ -162,7 +163,7 @@ fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<Option<File>, Fau
         flags |= UnshareFlags::NEWNET;
     }
     sys::unshare(flags).map_err(Fault::host("namespaces"))?;
-    be_somebody(user).map_err(Fault::host("a user of its own"))?;
+    be_somebody(user, plan.has_other_root()).map_err(Fault::host("a user of its own"))?;
     if !command::shares_network(plan) {
         sys::raise_loopback().map_err(Fault::host("a network of its own"))?;
     }
@@ -184,9 +185,14 @@ fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<Option<File>, Fau
     Ok(written)
 }
 
-/// Names the one user that there is: itself, or a plain one where it is root, so that nothing inside believes in rights it has not.
-fn be_somebody(user: User) -> io::Result<()> {
-    let inside = |id: u32| if user.uid == 0 { PLAIN_USER } else { id };
+/// Names the one user that there is: itself, or a plain one where it is root, so that nothing inside believes in rights it has not. Another
+/// system belongs to its root.
+fn be_somebody(user: User, is_root: bool) -> io::Result<()> {
+    let inside = |id: u32| match (is_root, user.uid) {
+        (true, _) => 0,
+        (false, 0) => PLAIN_USER,
+        (false, _) => id,
+    };
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{} {} 1", inside(user.uid), user.uid))?;
     std::fs::write("/proc/self/gid_map", format!("{} {} 1", inside(user.gid), user.gid))

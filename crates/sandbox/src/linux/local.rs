@@ -20,7 +20,7 @@ use toolcrib_net::BoxFuture;
 
 use super::control::{self, Blame, Event, Fault, Order};
 use super::plan::{Act, Plan};
-use super::start::{Begun, can_hold, error_of, levels, silent};
+use super::start::{Begun, at_level, error_of, levels, silent};
 use super::worker::{ROLE, Wanted};
 use super::{probe, sys};
 use crate::backend::{Backend, Handle, Process, Swept, Tell};
@@ -104,19 +104,22 @@ impl Local {
         stdin: Stdin,
         bridge: bool,
     ) -> Result<(Running, Level), SandboxError> {
-        let text = serde_json::to_vec(plan).map_err(|error| SandboxError::Helper(error.into()))?;
+        let written = |plan: &Plan| {
+            serde_json::to_vec(plan).map_err(|error| SandboxError::Helper(error.into()))
+        };
         let strongest = self.works.get().copied().unwrap_or(self.strongest);
-        let mut levels = levels(strongest, policy).into_iter().peekable();
+        let mut levels = levels(strongest, policy, plan).into_iter().peekable();
         if levels.peek().is_none() {
             let minimum = policy.minimum;
             return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
         }
         let mut last = None;
         while let Some(level) = levels.next() {
-            can_hold(plan, level)?;
+            let text = written(&*at_level(plan, level)?)?;
             match self.try_level(&text, level, stdin, bridge).await? {
                 Ok(running) => {
-                    if strongest > level {
+                    // What another system needs says nothing of other programs.
+                    if strongest > level && !plan.has_other_root() {
                         let _ = self.works.set(level);
                     }
                     return Ok((running, level));

@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::filter::Kind;
+use super::other_root;
 use crate::SandboxError;
 use crate::job::Job;
 use crate::policy::{Network, Policy, Resources};
 use crate::process::DEFAULT_PATH;
+use crate::root::ROOT_HOME;
 
 /// Folders of the system that every program may read. Those that are links stay links.
 const SYSTEM: [&str; 10] =
@@ -48,6 +50,8 @@ pub(super) struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct View {
     pub(super) path: OsString,
+    /// Where it is outside, if that is another path.
+    pub(super) from: Option<OsString>,
     pub(super) how: How,
 }
 
@@ -98,6 +102,11 @@ impl View {
     pub(super) fn path(&self) -> &Path {
         Path::new(&self.path)
     }
+
+    /// Its path outside.
+    pub(super) fn outside(&self) -> &Path {
+        self.from.as_deref().map_or_else(|| self.path(), Path::new)
+    }
 }
 
 impl Plan {
@@ -110,7 +119,21 @@ impl Plan {
             bridge: job.bridge,
             filters: None,
         };
-        Self::to_do(act, &job.policy, job.folder.as_deref())
+        let Some(root) = &job.root else {
+            return Self::to_do(act, &job.policy, job.folder.as_deref());
+        };
+        let (views, folder) = other_root::views(root, &job.policy, job.folder.as_deref())?;
+        Ok(Self::with(views, Vec::new(), folder, &job.policy, act))
+    }
+
+    /// Whether the program gets another system than the host's.
+    pub(super) fn has_other_root(&self) -> bool {
+        self.other_root().is_some()
+    }
+
+    /// The view of that system. Nothing else is ever seen as `/`.
+    pub(super) fn other_root(&self) -> Option<&View> {
+        self.views.first().filter(|view| view.path() == Path::new("/"))
     }
 
     pub(super) fn to_do(
@@ -173,14 +196,27 @@ impl Plan {
             return Err(SandboxError::FolderNotVisible(folder));
         }
         // In the order of the map every path comes after those that it lies in.
-        let views = views.into_iter().map(|(path, how)| View { path: path.into(), how }).collect();
+        let views = views
+            .into_iter()
+            .map(|(path, how)| View { path: path.into(), from: None, how })
+            .collect();
+        Ok(Self::with(views, links, folder, policy, act))
+    }
+
+    fn with(
+        views: Vec<View>,
+        links: Vec<(OsString, OsString)>,
+        folder: PathBuf,
+        policy: &Policy,
+        act: Act,
+    ) -> Self {
         let net = match policy.network {
             Network::None => Net::Nothing,
             Network::Hosts(_) => Net::Proxy,
             Network::Full => Net::Host,
         };
         let amounts = Amounts::of(&policy.resources);
-        Ok(Self { views, links, net, amounts, folder: folder.into(), act })
+        Self { views, links, net, amounts, folder: folder.into(), act }
     }
 }
 
@@ -227,6 +263,9 @@ fn everything(
 /// The variables of a job, without those that depend on where temporary files are.
 fn variables(job: &Job) -> Vec<(OsString, OsString)> {
     let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), DEFAULT_PATH.into())];
+    if job.root.as_ref().is_some_and(|root| root.home.is_some()) {
+        env.push(("HOME".into(), ROOT_HOME.into()));
+    }
     if matches!(job.policy.network, Network::Hosts(_)) {
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
@@ -264,7 +303,7 @@ fn outer(views: &BTreeMap<PathBuf, How>, path: &Path) -> Option<How> {
     path.parent().and_then(|parent| view_of(views, parent))
 }
 
-fn unusable(path: &Path) -> impl FnOnce(io::Error) -> SandboxError {
+pub(super) fn unusable(path: &Path) -> impl FnOnce(io::Error) -> SandboxError {
     let path = path.to_owned();
     move |source| SandboxError::Path { path, source }
 }

@@ -56,18 +56,26 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     let found: Vec<Found<'_>> = plan.views.iter().map(find).collect::<Result<_, _>>()?;
     let devices =
         DEVICES.map(|name| (name, tree_of(CWD, &Path::new("/dev").join(name), false).ok()));
-    let root = memory(&plan.amounts).map_err(Fault::host("a file system in memory"))?;
-    attach(&root, CWD, OsStr::new("/tmp")).map_err(Fault::host("mounting the new root"))?;
+    let memory = memory(&plan.amounts).map_err(Fault::host("a file system in memory"))?;
+    let other = plan.other_root().and(found.first());
+    let base = other.and_then(|other| other.tree.as_ref()).unwrap_or(&memory);
+    attach(base, CWD, OsStr::new("/tmp")).map_err(Fault::host("mounting the new root"))?;
     rustix::process::chdir("/tmp")
         .map_err(io::Error::from)
         .map_err(Fault::host("entering the new root"))?;
     let root = openat(CWD, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(io::Error::from)
         .map_err(Fault::host("opening the new root"))?;
-    furnish(&root, devices).map_err(Fault::host("furnishing the new root"))?;
     let mut late = Vec::new();
-    for (index, found) in found.iter().enumerate() {
-        place(&root, found, index, &mut late).map_err(Fault::path(found.view.path()))?;
+    if other.is_some() {
+        furnish_other(&root, &memory, devices, &mut late)
+    } else {
+        furnish(&root, devices)
+    }
+    .map_err(Fault::host("furnishing the new root"))?;
+    let store = if other.is_some() { &memory } else { &root };
+    for (index, found) in found.iter().enumerate().skip(usize::from(other.is_some())) {
+        place(&root, store, found, index, &mut late).map_err(Fault::path(found.view.path()))?;
     }
     for (at, target) in &plan.links {
         // What lies in a view has its links already.
@@ -75,7 +83,8 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     }
     processes(&root, &plan.amounts).map_err(Fault::host("a /proc of its own"))?;
     // Only these mounts: those on top of them keep what they have.
-    for mount in late.iter().chain([&root]) {
+    let closed = other.is_none_or(|other| other.view.how != How::Write);
+    for mount in late.iter().chain(closed.then_some(&root)) {
         sys::set_mount(mount.as_fd(), READ_ONLY | NO_SUID | NO_DEV, false)
             .map_err(Fault::host("closing the new root"))?;
     }
@@ -88,19 +97,21 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
 
 fn find(view: &View) -> Result<Found<'_>, Fault> {
     let all = || -> io::Result<Found<'_>> {
-        let path = open_really(view.path())?;
+        let path = open_really(view.outside())?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&path)?.st_mode);
         let tree = match view.how {
             How::Hidden => None,
             How::Read | How::Write => Some(tree_of(&path, Path::new(""), true)?),
         };
         if let Some(tree) = &tree {
-            let read_only = if view.how == How::Read { READ_ONLY } else { 0 };
+            // Another system is closed last: places for mounts are made in it.
+            let is_open = view.how == How::Write || view.path() == Path::new("/");
+            let read_only = if is_open { 0 } else { READ_ONLY };
             sys::set_mount(tree.as_fd(), read_only | NO_SUID | NO_DEV, true)?;
         }
         Ok(Found { view, tree, is_folder: kind == FileType::Directory })
     };
-    all().map_err(Fault::path(view.path()))
+    all().map_err(Fault::path(view.outside()))
 }
 
 /// Opens a path that was looked up before: a link in it means that somebody changed it since.
@@ -141,16 +152,17 @@ fn memory(amounts: &Amounts) -> io::Result<OwnedFd> {
     Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)?)
 }
 
-/// Puts a view where it belongs.
+/// Puts a view where it belongs. `store` has room for what covers others.
 fn place(
     root: &OwnedFd,
+    store: &OwnedFd,
     found: &Found<'_>,
     index: usize,
     late: &mut Vec<OwnedFd>,
 ) -> io::Result<()> {
     let target = make(root, found.view.path(), found.is_folder)?;
     let Some(tree) = &found.tree else {
-        let cover = cover(root, index, found.is_folder)?;
+        let cover = cover(store, index, found.is_folder)?;
         attach(&cover, &target, OsStr::new(""))?;
         // What is not hidden in it is still to come.
         late.push(cover);
@@ -248,6 +260,26 @@ fn furnish(root: &OwnedFd, devices: [(&str, Option<OwnedFd>); 6]) -> io::Result<
     let _ = terminals(root);
     writable(root, "tmp")?;
     writable(root, "dev/shm")
+}
+
+/// `/dev`, `/tmp` and a place for `/proc` in another system. All of it lives in one file system in memory, which ends up below its own
+/// folder for temporary files, where no path leads.
+fn furnish_other(
+    root: &OwnedFd,
+    memory: &OwnedFd,
+    devices: [(&str, Option<OwnedFd>); 6],
+    late: &mut Vec<OwnedFd>,
+) -> io::Result<()> {
+    let at = |path: &str| make(root, Path::new(path), true);
+    attach(memory, at(SCRATCH)?, OsStr::new(""))?;
+    furnish(memory, devices)?;
+    let dev = tree_of(memory, Path::new("dev"), true)?;
+    attach(&dev, at("/dev")?, OsStr::new(""))?;
+    let scratch = tree_of(memory, Path::new("tmp"), true)?;
+    attach(&scratch, at(SCRATCH)?, OsStr::new(""))?;
+    at("/proc")?;
+    late.push(dev);
+    Ok(())
 }
 
 /// Makes a folder of the root a mount of its own, which stays writable when the root does not.

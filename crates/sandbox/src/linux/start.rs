@@ -1,11 +1,13 @@
 //! What a start says about itself, put into the words of the crate; and the order in which levels are tried.
 
+use std::borrow::Cow;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use super::control::{Blame, Event, Fault};
 use super::plan::{How, Net, Plan};
+use super::proot;
 use super::sys;
 use crate::policy::Policy;
 use crate::{Level, SandboxError};
@@ -37,15 +39,30 @@ pub(super) fn silent() -> Fault {
     Fault { of: Blame::Host, step: "starting".to_owned(), errno: 0 }
 }
 
-/// The levels to try for a policy, strongest first.
-pub(super) fn levels(strongest: Level, policy: &Policy) -> Vec<Level> {
+/// The levels to try for a policy, strongest first. Where nothing needs to be kept apart, another system is had without namespaces too, and not in
+/// between.
+pub(super) fn levels(strongest: Level, policy: &Policy, plan: &Plan) -> Vec<Level> {
+    let skipped =
+        (plan.has_other_root() && policy.minimum == Level::None).then_some(Level::Reduced);
     let own = [Level::Namespace, Level::Reduced, Level::None];
-    own.into_iter().filter(|level| *level <= strongest && *level >= policy.minimum).collect()
+    let fits = |level: &Level| *level <= strongest && *level >= policy.minimum;
+    own.into_iter().filter(|level| fits(level) && skipped != Some(*level)).collect()
+}
+
+/// What is done of a plan at a level.
+pub(super) fn at_level(plan: &Plan, level: Level) -> Result<Cow<'_, Plan>, SandboxError> {
+    can_hold(plan, level)?;
+    if level == Level::None && plan.has_other_root() {
+        return proot::instead(plan).map(Cow::Owned);
+    }
+    Ok(Cow::Borrowed(plan))
 }
 
 /// Whether a level can keep what a plan wants kept at all.
-pub(super) fn can_hold(plan: &Plan, level: Level) -> Result<(), SandboxError> {
-    let what = if level < Level::Namespace && plan.net == Net::Proxy {
+fn can_hold(plan: &Plan, level: Level) -> Result<(), SandboxError> {
+    let what = if level == Level::Reduced && plan.has_other_root() {
+        "another system in place of the host's"
+    } else if level < Level::Namespace && plan.net == Net::Proxy {
         "the list of hosts that may be reached"
     } else if level == Level::None && plan.views.iter().any(|view| view.how == How::Hidden) {
         "what may not be read"

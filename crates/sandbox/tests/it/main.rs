@@ -10,5 +10,9 @@
 mod egress;
 mod escape;
 mod life;
+mod mirror;
+mod other_root;
 mod policy;
+mod system;
+mod userland;
 mod world;

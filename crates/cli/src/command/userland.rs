@@ -1,0 +1,242 @@
+//! `toolcrib sandbox install|uninstall|packages`: the Linux userland.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use toolcrib_app::net::{AddressPolicy, HttpClient, SystemResolver};
+use toolcrib_app::sandbox::userland::{
+    Asked, BASIC, Installed, PYTHON, Package, Packages, Progress, Release, State, Status, Userland,
+    UserlandError,
+};
+use toolcrib_app::sandbox::{Egress, Local};
+
+use super::sandbox;
+use crate::cli::{
+    PackagesCommand, UserlandInstall, UserlandPackages, UserlandReach, UserlandUninstall,
+};
+use crate::config::{self, Env};
+use crate::output::{self, Failure};
+use crate::{terminal, world};
+
+/// Bytes after which the growth of a download is said again.
+const STEP: u64 = 8 << 20;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+/// The userland of this person.
+pub(super) fn place() -> Result<Userland, Failure> {
+    let config = config::load(&Env::of_process(), None)?;
+    world::userland(&config).ok_or_else(|| {
+        Failure::configuration(
+            "there is no home folder to keep a userland in; set TOOLCRIB_HOME to a folder",
+        )
+    })
+}
+
+pub(super) fn install(command: &UserlandInstall, json: bool) -> Result<u8, Failure> {
+    let mut userland = place()?;
+    if let Some(path) = &command.release {
+        let wrong =
+            |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+        userland = userland.release(Release::read(&text).map_err(|error| wrong(&error))?);
+    }
+    let userland = userland.mirrors(command.mirror.clone());
+    let told = telling(json);
+    let addresses = addresses(&command.reach)?;
+    let names = wanted(command)?;
+    world::block_on(async {
+        let client = HttpClient::new(addresses.clone());
+        let installed = userland.install(&client, command.anew, &told).await.map_err(failure)?;
+        let already = matches!(installed, Installed::Already(_));
+        let backend = backend(addresses);
+        let packages = userland.packages(&backend, &told);
+        equip(&packages, &names, &userland, json).await?;
+        let status = userland.status();
+        if json {
+            let mut document = machine(&status);
+            document["already"] = already.into();
+            output::document(&document, true)?;
+        } else {
+            let word = if already { "is there already" } else { "is installed" };
+            output::note(&format!("toolcrib: the userland {word}"));
+            output::data(&words(&status))?;
+        }
+        Ok(0)
+    })
+}
+
+/// The packages that were asked for.
+fn wanted(command: &UserlandInstall) -> Result<Vec<Asked>, Failure> {
+    let basic = BASIC.iter().filter(|_| command.basic);
+    let python = PYTHON.iter().filter(|_| command.python);
+    asked(basic.chain(python))
+}
+
+/// Chooses where packages come from, and installs some. Without a wish for any, a list that cannot be had is no failure: there is a system.
+async fn equip(
+    packages: &Packages<'_>,
+    names: &[Asked],
+    userland: &Userland,
+    json: bool,
+) -> Result<(), Failure> {
+    if !names.is_empty() {
+        output::remark(&format!("installing {} packages", names.len()), json);
+        return packages.install(names).await.map_err(failure);
+    }
+    let State::Ready(ready) = userland.status().state else { return Ok(()) };
+    if ready.repositories.is_none()
+        && let Err(error) = packages.choose().await
+    {
+        output::remark(&format!("packages cannot be had yet: {}", failure(error).message), json);
+    }
+    Ok(())
+}
+
+pub(super) fn uninstall(command: &UserlandUninstall, json: bool) -> Result<u8, Failure> {
+    let userland = place()?;
+    let removed = userland.uninstall(command.home).map_err(failure)?;
+    if json {
+        output::document(&json!({ "removed": removed }), true)?;
+    } else {
+        let words = if removed { "removed" } else { "there was none" };
+        output::note(&format!("toolcrib: {words}"));
+        if !command.home && userland.home().is_dir() {
+            let home = userland.home().display();
+            output::note(&format!("toolcrib: the home folder of programs is still there: {home}"));
+        }
+    }
+    Ok(0)
+}
+
+pub(super) fn packages(command: &UserlandPackages, json: bool) -> Result<u8, Failure> {
+    let userland = place()?;
+    let told = telling(json);
+    let backend = backend(addresses(&command.reach)?);
+    world::block_on(async {
+        let packages = userland.packages(&backend, &told);
+        let found = match &command.what {
+            PackagesCommand::List => packages.list().await.map_err(failure)?,
+            PackagesCommand::Search { word } => {
+                packages.search(&one(word)?).await.map_err(failure)?
+            }
+            PackagesCommand::Install { names } => {
+                packages.install(&asked(names)?).await.map_err(failure)?;
+                return changed("installed", names, json);
+            }
+            PackagesCommand::Remove { names } => {
+                packages.remove(&asked(names)?).await.map_err(failure)?;
+                return changed("removed", names, json);
+            }
+        };
+        if json {
+            output::document(&json!(found), true)?;
+        } else if found.is_empty() {
+            output::note("toolcrib: there is none");
+        } else {
+            output::data(&table(&found))?;
+        }
+        Ok(0)
+    })
+}
+
+fn changed(word: &str, names: &[String], json: bool) -> Result<u8, Failure> {
+    if json {
+        output::document(&json!({ word: names }), true)?;
+    } else {
+        output::note(&format!("toolcrib: {word} {}", names.join(" ")));
+    }
+    Ok(0)
+}
+
+fn table(packages: &[Package]) -> String {
+    let width = packages.iter().map(|package| package.name.len()).max().unwrap_or_default();
+    let line = |package: &Package| {
+        let Package { name, version, description } = package;
+        let text = format!("{name:<width$}  {version}  {description}");
+        terminal::one_line(text.trim_end())
+    };
+    packages.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn asked<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Result<Vec<Asked>, Failure> {
+    names.into_iter().map(|name| one(name.as_ref())).collect()
+}
+
+fn one(name: &str) -> Result<Asked, Failure> {
+    name.parse().map_err(failure)
+}
+
+fn addresses(reach: &UserlandReach) -> Result<AddressPolicy, Failure> {
+    AddressPolicy::allowing(&reach.allow_net).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn backend(addresses: AddressPolicy) -> Local {
+    Local::new().egress(Egress::new(addresses, Arc::new(SystemResolver)))
+}
+
+/// Says what is being done.
+fn telling(json: bool) -> impl Fn(Progress) + Send + Sync {
+    let said = AtomicU64::new(0);
+    move |progress| {
+        let text = match progress {
+            Progress::Asking(mirror) => format!("asking {mirror}"),
+            Progress::Useless(mirror, reason) => format!("{mirror} was of no use: {reason}"),
+            Progress::Verifying => "comparing the archive with what is known of it".to_owned(),
+            Progress::Unpacking => "unpacking".to_owned(),
+            Progress::Downloaded(there, whole) => {
+                if there < said.load(Ordering::Relaxed).saturating_add(STEP) {
+                    return;
+                }
+                said.store(there, Ordering::Relaxed);
+                let of = whole.map(|whole| format!(" of {}", whole / MEBIBYTE)).unwrap_or_default();
+                format!("{}{of} MiB are there", there / MEBIBYTE)
+            }
+            _ => return,
+        };
+        output::remark(&terminal::one_line(&text), json);
+    }
+}
+
+/// The userland in words.
+pub(super) fn words(status: &Status) -> String {
+    let mut text = format!("userland: {}\n", status.state.words());
+    if status.at_work {
+        text += "  a process is changing it now\n";
+    }
+    if status.downloaded > 0 {
+        text += &format!("  {} MiB of its archive are there\n", status.downloaded / MEBIBYTE);
+    }
+    if let State::Ready(ready) = &status.state {
+        text += &format!("  root           {}\n", status.root.display());
+        text += &format!("  home           {}\n", status.home.display());
+        let signed = ready.signed_by.as_deref().unwrap_or("nobody was asked for");
+        text += &format!("  from           {}\n  signed by      {signed}\n", ready.mirror);
+        let packages = ready.repositories.as_deref().unwrap_or("no mirror was reachable yet");
+        text += &format!("  packages from  {packages}\n");
+    }
+    text
+}
+
+/// The userland for programs, beside the backends of the sandbox.
+pub(super) fn machine(status: &Status) -> Value {
+    let mut document = json!({ "backend": "userland" });
+    if let (Value::Object(document), Value::Object(fields)) = (&mut document, json!(status)) {
+        document.extend(fields);
+    }
+    document
+}
+
+/// What a failure means, with what is to be done.
+pub(super) fn failure(error: UserlandError) -> Failure {
+    match error {
+        UserlandError::Sandbox(error) => sandbox::failure(error),
+        UserlandError::BadName(_) => Failure::usage(error.to_string()),
+        UserlandError::NoMirror { .. } => Failure::run(format!(
+            "{error}; look at the network, or name a mirror that can be reached with `toolcrib sandbox install --mirror URL`"
+        )),
+        UserlandError::Busy => Failure::run(format!("{error}; try again when it is done")),
+        error => Failure::run(error.to_string()),
+    }
+}

@@ -1,0 +1,35 @@
+//! `[shell]`: where the commands of the shell tool run.
+
+use serde::Deserialize;
+use toolcrib_app::sandbox::userland::ShellTarget;
+
+/// `[shell]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ShellSection {
+    /// Where commands run; left out: in the Linux userland once it is installed, before that in a sandbox with the system of the host.
+    pub(crate) target: Option<ShellTarget>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use toolcrib_app::sandbox::userland::ShellTarget;
+
+    use crate::config::read::parse;
+
+    #[test]
+    fn a_target_is_one_of_three_words() {
+        let target = |text: &str| {
+            let config = parse(Path::new("config.toml"), text).map_err(|error| error.message)?;
+            Ok::<_, String>(config.shell.target)
+        };
+        assert_eq!(target(""), Ok(None));
+        for known in ShellTarget::ALL {
+            assert_eq!(target(&format!("[shell]\ntarget = \"{known}\"\n")), Ok(Some(known)));
+        }
+        let error = target("[shell]\ntarget = \"sandbox\"\n").unwrap_err();
+        assert!(error.contains("host-sandbox"), "{error}");
+    }
+}

@@ -1,0 +1,179 @@
+//! The Linux userland from the command line, from a mirror on loopback with a small system.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use crate::support::{self, Ended, TestEnv};
+
+#[expect(dead_code, reason = "not every way of a mirror is tried here")]
+#[path = "../../../sandbox/tests/it/mirror.rs"]
+mod mirror;
+#[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
+#[path = "../../../sandbox/tests/it/system.rs"]
+mod system;
+
+use mirror::{Mirror, Way};
+
+const APK: &str = include_str!("../../../sandbox/tests/it/apk.sh");
+
+struct Scene {
+    env: TestEnv,
+    mirror: Mirror,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Scene {
+    /// Nothing where there is no busybox, or this host gives no namespaces.
+    fn new() -> Option<Self> {
+        let env = TestEnv::new();
+        let folder = env.outside().join("system");
+        if !system::build(&folder) || !has_namespaces(&env) {
+            return None;
+        }
+        let apk = folder.join("sbin/apk");
+        fs::write(&apk, APK).unwrap();
+        fs::set_permissions(&apk, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        tar.follow_symlinks(false);
+        tar.append_dir_all(".", &folder).unwrap();
+        let archive = tar.into_inner().unwrap().finish().unwrap();
+
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let mirror = runtime.block_on(Mirror::start(Way::Good));
+        let arch = std::env::consts::ARCH;
+        let digest: String =
+            Sha256::digest(&archive).iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("alpine-minirootfs-3.24.2-{arch}.tar.gz");
+        mirror.put(&format!("v3.24/releases/{arch}/{name}"), archive);
+        for part in ["main", "community"] {
+            let folder = format!("v3.24/{part}/x86_64");
+            mirror.put(&format!("{folder}/INDEX"), "hello-1.2-r3 - Says hello\n");
+            mirror.put(&format!("{folder}/hello"), "#!/bin/sh\necho hello from a package\n");
+        }
+        let release = json!({
+            "name": "Alpine Linux", "version": "3.24.2", "branch": "v3.24",
+            "mirrors": [mirror.url()], "sha256": { arch: digest }, "signer": null,
+        });
+        env.write("release.json", release.to_string());
+        Some(Self { env, mirror, _runtime: runtime })
+    }
+
+    fn sandbox(&self, args: &[&str]) -> Ended {
+        let entry = self.mirror.entry();
+        self.env.run(&[&["sandbox"], args, &["--allow-net", &entry]].concat())
+    }
+
+    fn install(&self) -> Ended {
+        self.sandbox(&["install", "--release", "release.json"])
+    }
+
+    fn status(&self) -> serde_json::Value {
+        let status = support::json(&self.env.run(&["sandbox", "status", "--json"]).stdout);
+        status.as_array().unwrap().last().unwrap().clone()
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
+fn has_namespaces(env: &TestEnv) -> bool {
+    let status = support::json(&env.run(&["sandbox", "status", "--json"]).stdout);
+    if status[0]["strongest"] != "namespace" {
+        eprintln!("NOT TRIED: this host gives no namespaces");
+    }
+    status[0]["strongest"] == "namespace"
+}
+
+#[test]
+fn a_userland_from_nothing_to_its_end() {
+    let Some(scene) = Scene::new() else { return };
+    assert_eq!(
+        (&scene.status()["backend"], &scene.status()["state"]),
+        (&json!("userland"), &json!("absent"))
+    );
+    let exec = ["sandbox", "exec", "--userland", "--write", ".", "--", "sh", "-c"];
+    let run = |script: &str| scene.env.run(&[&exec[..], &[script]].concat());
+    run("true").code(1).says(&["not installed; `toolcrib sandbox install` installs it"]);
+    scene.sandbox(&["packages", "list"]).code(1).says(&["not installed"]);
+
+    let installed = scene.install().code(0).says(&["is installed"]);
+    assert!(
+        installed.stdout.contains("userland: ready (Alpine Linux 3.24.2)"),
+        "{}",
+        installed.stdout
+    );
+    let ready = scene.status();
+    assert_eq!(
+        (&ready["state"], &ready["repositories"]),
+        (&json!("ready"), &json!(scene.mirror.url()))
+    );
+    scene.install().code(0).says(&["is there already"]);
+
+    let script =
+        "cat /etc/alpine-release notes.md; id -u; echo $HOME; echo x > ~/made; echo x > made";
+    assert_eq!(run(script).code(0).stdout, "3.24.2\nbuy oats\n0\n/root\n");
+    assert_eq!(scene.env.read("made").as_deref(), Some("x\n"));
+    let home = ready["home"].as_str().unwrap();
+    assert!(fs::exists(format!("{home}/made")).unwrap());
+    run("cat /etc/alpine-release; exit 7").code(7);
+
+    scene.sandbox(&["packages", "install", "--root=/x"]).code(2);
+    scene.sandbox(&["packages", "install", "a;b"]).code(2).says(&["no name of a package"]);
+    let found = scene.sandbox(&["packages", "search", "hello"]).code(0);
+    assert_eq!(found.stdout, "hello  1.2-r3  Says hello\n");
+    scene.sandbox(&["packages", "install", "hello"]).code(0).says(&["installed hello"]);
+    assert_eq!(run("hello").code(0).stdout, "hello from a package\n");
+    let listed = scene.sandbox(&["packages", "list", "--json"]).code(0);
+    assert_eq!(support::json(&listed.stdout), json!([{ "name": "hello", "version": "1.2-r3" }]));
+    scene.sandbox(&["packages", "install", "nosuch"]).code(1).says(&["nosuch (no such package)"]);
+    scene.sandbox(&["packages", "remove", "hello"]).code(0);
+    run("hello").code(127);
+
+    scene.env.run(&["sandbox", "uninstall"]).code(0).says(&["removed", "still there"]);
+    assert_eq!(scene.status()["state"], "absent");
+    assert!(fs::exists(format!("{home}/made")).unwrap());
+    scene.env.run(&["sandbox", "uninstall", "--home"]).code(0);
+    assert!(!fs::exists(home).unwrap());
+    scene.env.run(&["sandbox", "uninstall"]).code(0).says(&["there was none"]);
+}
+
+#[test]
+fn what_goes_wrong_says_what_to_do() {
+    let Some(scene) = Scene::new() else { return };
+    scene.mirror.behave(Way::Wrong);
+    scene.install().code(1).says(&["SHA-256", "--mirror URL"]);
+    assert_eq!(scene.status()["state"], "verifying");
+    scene.mirror.behave(Way::Missing);
+    scene.install().code(1).says(&["404"]);
+    // Without leave nobody reaches an address that is not public.
+    scene.env.run(&["sandbox", "install", "--release", "release.json"]).code(1);
+    scene.env.write("wrong.json", "{}");
+    scene.sandbox(&["install", "--release", "wrong.json"]).code(2).says(&["describes no release"]);
+    scene.sandbox(&["install", "--release", "gone.json"]).code(2).says(&["gone.json"]);
+    scene.mirror.behave(Way::Good);
+    scene.install().code(0);
+    let root = scene.status()["root"].as_str().unwrap().to_owned();
+    fs::remove_dir_all(&root).unwrap();
+    let doctor = scene.env.run(&["doctor"]);
+    assert!(doctor.stdout.contains("the Linux userland is broken"), "{}", doctor.stdout);
+    scene
+        .env
+        .run(&["sandbox", "exec", "--userland", "--", "true"])
+        .code(1)
+        .says(&["broken", "repairs it"]);
+    scene.install().code(0);
+}
+
+#[test]
+fn file_tools_do_not_touch_the_system_of_the_userland() {
+    let Some(scene) = Scene::new() else { return };
+    scene.install().code(0);
+    let root = scene.status()["root"].as_str().unwrap().to_owned();
+    let outside = scene.env.outside().to_str().unwrap().to_owned();
+    let path = format!("{root}/etc/passwd");
+    let (said, code) = scene.env.call("read_file", &json!({ "path": path }), &["--root", &outside]);
+    assert_ne!(code, 0, "{said}");
+}
