@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{ConfigKey, Risk, ToolOutput};
+use toolcrib_server::Host as _;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
-use toolcrib_server::Host as _;
-
 use crate::support::{Client, Plan, TestDaemon};
 
 #[tokio::test]

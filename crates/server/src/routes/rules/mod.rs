@@ -27,7 +27,10 @@ pub(super) fn routes(api: &mut Api) {
         Role::Viewer,
         "Lists the rules of the person's own file, which is the one that is changed here.",
     );
-    api.add(own.ok::<Page<RuleRow>>("In their order, with the `ETag` of the file.").etagged(), list_own);
+    api.add(
+        own.ok::<Page<RuleRow>>("In their order, with the `ETag` of the file.").etagged(),
+        list_own,
+    );
     let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the person's own file.")
         .about("They are checked first, with their examples; comments and order of the file stay. From the answer on every new call is judged by them.")
         .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to whatever is there.")
