@@ -83,12 +83,12 @@ impl<'a> Reader<'a> {
     /// Leaves out a code fence around the whole.
     fn unfence(&mut self) {
         let is_blank = |line: &&str| line.trim().is_empty();
-        while self.lines.last().is_some_and(|line| is_blank(&line)) && self.is_fenced() {
+        while self.lines.last().is_some_and(|line| is_blank(line)) && self.is_fenced() {
             self.lines.pop();
         }
         if self.is_fenced() && self.lines.last().is_some_and(|line| line.trim_end() == "```") {
             self.lines.pop();
-            self.at = self.lines.iter().position(|line| !is_blank(&line)).map_or(0, |at| at + 1);
+            self.at = self.lines.iter().position(|line| !is_blank(line)).map_or(0, |at| at + 1);
         }
     }
 
