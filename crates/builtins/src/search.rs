@@ -183,7 +183,7 @@ impl Visit for Finder<'_> {
         self.found.matching += 1;
         self.found.files.push(InFile { path: path.to_owned(), hits, matches });
         // Whatever else is found, only the first of these can be shown.
-        if self.found.files.len() % 64 == 0 && self.found.kept() > 4 * self.query.in_all {
+        if self.found.files.len().is_multiple_of(64) && self.found.kept() > 4 * self.query.in_all {
             self.found.cut(self.query.in_all);
         }
     }

@@ -32,7 +32,7 @@ struct Level {
     /// The folder of the file, by its path below the root of the workspace.
     base: PathBuf,
     patterns: Gitignore,
-    above: Option<Arc<Level>>,
+    above: Option<Arc<Self>>,
 }
 
 impl Ignored {

@@ -82,18 +82,18 @@ impl<'a> Reader<'a> {
 
     /// Leaves out a code fence around the whole.
     fn unfence(&mut self) {
-        let is_blank = |line: &&str| line.trim().is_empty();
-        while self.lines.last().is_some_and(|line| is_blank(&line)) && self.is_fenced() {
-            self.lines.pop();
+        let is_text = |line: &&str| !line.trim().is_empty();
+        let Some(first) = self.lines.iter().position(|line| is_text(&line)) else { return };
+        let Some(last) = self.lines.iter().rposition(|line| is_text(&line)) else { return };
+        let is =
+            |at: usize, what: &dyn Fn(&str) -> bool| self.lines.get(at).is_some_and(|l| what(l));
+        if first < last
+            && is(first, &|line| line.starts_with("```"))
+            && is(last, &|line| line.trim_end() == "```")
+        {
+            self.lines.truncate(last);
+            self.at = first + 1;
         }
-        if self.is_fenced() && self.lines.last().is_some_and(|line| line.trim_end() == "```") {
-            self.lines.pop();
-            self.at = self.lines.iter().position(|line| !is_blank(&line)).map_or(0, |at| at + 1);
-        }
-    }
-
-    fn is_fenced(&self) -> bool {
-        self.lines.iter().find(|line| !line.trim().is_empty()).is_some_and(|l| l.starts_with("```"))
     }
 
     fn unified(&mut self) -> Result<Vec<FilePatch>, ParseError> {
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         let mut header = Header::default();
         while let Some(line) = self.peek() {
             if is_file_start(&self.lines, self.at) {
-                header.check_used()?;
+                header.check_names()?;
                 header = self.file_start()?;
             } else if is_hunk_start(line) {
                 let hunk = self.hunk()?;
@@ -281,11 +281,17 @@ fn is_file_start(lines: &[&str], at: usize) -> bool {
 }
 
 impl Header {
-    /// Whether what was said of a file was followed by a hunk.
-    fn check_used(&self) -> Result<(), ParseError> {
-        if self.old.is_some() || self.new.is_some() {
-            return Err(wrong(self.at, "no hunk follows the name of the file"));
+    /// Whether the names of a file were followed by a hunk.
+    fn check_names(&self) -> Result<(), ParseError> {
+        match self.old.as_ref().or(self.new.as_ref()) {
+            Some(_) => Err(wrong(self.at, "no hunk follows the name of the file")),
+            None => Ok(()),
         }
+    }
+
+    /// Whether everything that was said of a file was followed by a hunk.
+    fn check_used(&self) -> Result<(), ParseError> {
+        self.check_names()?;
         match self.empty {
             Some(at) => Err(wrong(at, "it makes an empty file; use write_file for it")),
             None => Ok(()),

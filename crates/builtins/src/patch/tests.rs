@@ -90,6 +90,14 @@ fn unified_diffs() {
     );
 }
 
+/// A new file as git writes it was taken for an empty one.
+#[test]
+fn new_files_of_git_have_a_mode() {
+    let diff = "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..5626abf\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n";
+    check("new", "", diff, "one\n");
+    check("fenced", "", &format!("\n\n```diff\n{diff}```\n\n"), "one\n");
+}
+
 #[test]
 fn ends_of_lines_and_files() {
     let swap = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
@@ -258,6 +266,8 @@ fn a_file_that_repeats_itself_ends_in_time() {
     refused("no such line", &file, &hunk, "Nowhere");
     let file = format!("{file}y\n");
     check("at the end", &file, &hunk, file.strip_suffix("y\n").expect("end"));
+    let blank = "\n".repeat(400_000);
+    assert!(parse(&format!("{blank}```{blank}")).is_err());
     let again = "@@ @@\n-x\n-x\n+z\n".repeat(1000);
     refused("many places", &file, &again, "Several");
     let line =

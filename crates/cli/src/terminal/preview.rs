@@ -51,8 +51,37 @@ pub(crate) fn preview(tool: &str, args: &Value, workspace: &str, paint: Paint) -
             let text = diff(path, Some(&old), &old.replace(from, to), paint);
             Some(Preview { text, shows: &["old_text", "new_text"] })
         }
+        "diff_editor" => {
+            let diff = args.get("diff")?.as_str()?;
+            let is_whole = diff.lines().nth(LINES).is_none();
+            let shows: &[&str] = if is_whole { &["diff"] } else { &[] };
+            Some(Preview { text: written(diff, paint), shows })
+        }
         _ => command(args, paint),
     }
+}
+
+/// A diff as it was written. Where it fits is found when it is applied, so more than that nobody knows yet.
+fn written(diff: &str, paint: Paint) -> String {
+    let style = |line: &str| match line.chars().next() {
+        Some('+') => Some(Style::GREEN),
+        Some('-') => Some(Style::RED),
+        Some('@') => Some(Style::CYAN),
+        _ => None,
+    };
+    let mut text = String::new();
+    for line in diff.lines().take(LINES) {
+        let shown = visible(line);
+        let shown =
+            style(line).map_or_else(|| shown.to_string(), |style| paint.with(style, &shown));
+        text.push_str(&shown);
+        text.push('\n');
+    }
+    let rest = diff.lines().count().saturating_sub(LINES);
+    if rest > 0 {
+        text.push_str(&paint.dim(&format!("… {rest} more lines; they are among the arguments\n")));
+    }
+    text
 }
 
 /// The text of a file of the workspace: `Some(None)` = there is none yet; `None` = it cannot be compared.
@@ -186,6 +215,8 @@ mod tests {
         // What the tool would refuse has no preview.
         check("edit_file", &edit, Some("oo\n"), None);
         check("edit_file", &edit, None, None);
+        let diff = json!({"path": "a.txt", "diff": "@@ -1 +1 @@\n-two\n+\u{1b}[2J\n"});
+        check("diff_editor", &diff, None, Some("@@ -1 +1 @@\n-two\n+\\u{1b}[2J\n"));
         let hidden = json!({"path": "a.txt", "content": "\u{1b}[2J\n"});
         check(
             "write_file",
