@@ -153,10 +153,11 @@ fn place(query: &Query, text: &str) -> Result<Option<Position>, ToolError> {
 async fn ask(held: &mut Held, roots: &Roots, asked: &Asked) -> Result<Value, Trouble> {
     let Asked { query, source, id, place, .. } = asked;
     let (session, until) = held.session()?;
-    session.ready(until).await?;
     refresh(session, roots, &source.path, until).await?;
     let before = session.published(&super::session::uri(&source.path)).times;
     let (uri, is_news) = session.open(&source.path, id, &source.text, until).await?;
+    // Some load the project of a file when they are told of it, and answer half of it meanwhile.
+    session.ready(until).await?;
     let document = json!({"uri": uri});
     let at = json!({"textDocument": document, "position": place});
     match query.action {

@@ -147,6 +147,8 @@ impl Language {
                 "files": {"watcher": "server"},
                 "checkOnSave": true,
             }),
+            // Else a second one answers from single files while the first loads the project.
+            "TypeScript and JavaScript" => json!({"tsserver": {"useSyntaxServer": "never"}}),
             _ => Value::Null,
         }
     }

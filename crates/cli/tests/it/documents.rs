@@ -49,7 +49,7 @@ fn a_pdf_is_read_by_the_binary_in_its_other_role() {
     assert!(text.contains("--- Page 1 of 1 ---\\nThe text of the page"), "{text}");
     let (reply, _) = env.call("read_document", &json!({"file": "notes.md"}), &[]);
     assert_eq!(reply["error_type"], "execution_error", "{reply}");
-    assert!(reply["message"].to_string().contains("read_file"), "{reply}");
+    assert!(reply["result"].to_string().contains("read_file"), "{reply}");
 }
 
 #[test]
@@ -68,5 +68,5 @@ fn rules_about_reading_hold_for_documents_and_code() {
     deny(&env, "lsp_manager.rename");
     let (reply, code) = env.call("lsp_manager", &hover, &[]);
     assert_eq!((reply["error_type"].as_str(), code), (Some("not_configured"), 3), "{reply}");
-    assert!(reply["message"].to_string().contains("gopls"), "{reply}");
+    assert!(reply["result"].to_string().contains("gopls"), "{reply}");
 }
