@@ -17,9 +17,11 @@ use toolcrib_sandbox::{Level, Local};
 /// The executable that is sandbox helper and interpreter.
 pub(crate) const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-chain-worker");
 
-/// What was kept of streams, by media type.
+/// What was kept of streams: media types and bytes.
 #[derive(Default, Clone)]
-pub(crate) struct Kept(Arc<Mutex<Vec<(String, Vec<u8>)>>>);
+pub(crate) struct Kept(Arc<Mutex<Streamed>>);
+
+type Streamed = Vec<(String, Vec<u8>)>;
 
 struct Sink {
     kept: Kept,
