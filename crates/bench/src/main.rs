@@ -17,6 +17,7 @@ mod rest;
 mod rounds;
 mod rules;
 mod sandbox;
+mod shell;
 mod start;
 mod stream;
 mod table;
@@ -51,6 +52,7 @@ fn main() {
         ("start", start::run),
         ("rest", rest::run),
         ("sandbox", sandbox::run_all),
+        ("shell", shell::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);
