@@ -19,6 +19,7 @@ mod rounds;
 mod rules;
 mod sandbox;
 mod search;
+mod shell;
 mod start;
 mod stream;
 mod table;
@@ -58,6 +59,7 @@ fn main() {
         ("sandbox", sandbox::run_all),
         ("search", search::run),
         ("python", python::run),
+        ("shell", shell::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);

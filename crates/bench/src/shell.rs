@@ -1,0 +1,68 @@
+//! What a command costs in the shell of a conversation beside its own work: one that does nothing, and the start of a shell.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use toolcrib_app::bench::{Confines, Workbench};
+use toolcrib_app::sandbox::Local;
+use toolcrib_builtins::Builtins;
+use toolcrib_builtins::shell::Shells;
+use toolcrib_core::tool::Streams;
+use toolcrib_core::{CallCtx, CallId, CancellationToken, Context, Handler, StreamSink};
+
+use crate::table::Table;
+
+/// Commands of each kind.
+const ROUNDS: usize = 1001;
+
+pub(crate) fn run(table: &mut Table) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = Workbench::new(Arc::new(Local::new()), Confines::new([folder.path()]));
+    let shells = Arc::new(Shells::new(Arc::new(bench), None));
+    let tools = Builtins::new().with_shells(shells).handlers();
+    let named = |tool: &&Arc<dyn Handler>| tool.spec().name.as_str() == "execute_shell_command";
+    let tool = tools.iter().find(named).expect("the shell");
+    let command = |command: &str, conversation: &str| {
+        let begun = Instant::now();
+        let args = json!({"command": command});
+        let ran = runtime.block_on(tool.call(&call(conversation), &args)).expect("a result");
+        assert_eq!(ran.structured.map(|data| data["exit_code"].clone()), Some(json!(0)));
+        begun.elapsed().as_secs_f64() * 1000.0
+    };
+    let starts = (0..21).map(|round| command(":", &format!("start {round}"))).collect();
+    table.figure("shell: first command of a conversation", median(starts), "ms");
+    let nothing = (0..ROUNDS).map(|_| command(":", "one")).collect();
+    table.at_most("shell: a command that does nothing", median(nothing), "ms", 0.1);
+    let program = (0..ROUNDS).map(|_| command("/bin/true", "one")).collect();
+    table.figure("shell: `/bin/true`", median(program), "ms");
+}
+
+/// A call of a conversation.
+fn call(conversation: &str) -> CallCtx {
+    CallCtx {
+        call: CallId::fresh(),
+        run: None,
+        context: Arc::new(Context { conversation: conversation.to_owned(), ..Context::default() }),
+        attempt: 1,
+        cancel: CancellationToken::new(),
+        deadline: Instant::now() + Duration::from_secs(60),
+        streams: Arc::new(NoStreams),
+    }
+}
+
+/// Nothing here writes much.
+struct NoStreams;
+
+impl Streams for NoStreams {
+    fn open(&self, _: &CallCtx, _: &str) -> Box<dyn StreamSink> {
+        unreachable!("these commands write nothing")
+    }
+}
+
+fn median(mut took: Vec<f64>) -> f64 {
+    took.sort_by(f64::total_cmp);
+    took.get(took.len() / 2).copied().unwrap_or(f64::NAN)
+}
