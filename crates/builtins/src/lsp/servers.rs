@@ -147,8 +147,11 @@ impl Language {
                 "files": {"watcher": "server"},
                 "checkOnSave": true,
             }),
-            // Else a second one answers from single files while the first loads the project.
-            "TypeScript and JavaScript" => json!({"tsserver": {"useSyntaxServer": "never"}}),
+            // Else a second one answers from single files while the first loads the project; and a rename keeps the old name for others.
+            "TypeScript and JavaScript" => json!({
+                "tsserver": {"useSyntaxServer": "never"},
+                "preferences": {"providePrefixAndSuffixTextForRename": false},
+            }),
             _ => Value::Null,
         }
     }
