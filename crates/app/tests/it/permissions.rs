@@ -44,8 +44,9 @@ async fn every_tool_declares_what_it_needs() {
     for info in toolcrib.infos() {
         let spec = toolcrib.spec(info.id.as_str()).unwrap();
         let expected = match spec.name.as_str() {
-            "read_file" | "list_dir" | "file_info" | "find_files" => vec![FsRead],
-            "write_file" | "edit_file" | "make_dir" | "copy_path" | "move_path" | "delete_file" => {
+            "read_file" | "list_dir" | "file_info" | "find_files" | "code_search" => vec![FsRead],
+            "write_file" | "edit_file" | "diff_editor" | "make_dir" | "copy_path" | "move_path"
+            | "delete_file" => {
                 vec![FsRead, FsWrite]
             }
             "http_request" | "fetch_url" => vec![Network],

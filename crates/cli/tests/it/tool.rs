@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 23] = [
+const TOOLS: [&str; 26] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -21,6 +21,8 @@ const TOOLS: [&str; 23] = [
     "code_search",
     "git_manager",
     "test_runner",
+    "pdf_read",
+    "lsp_manager",
     "http_request",
     "fetch_url",
     "execute_shell_command",
@@ -29,6 +31,7 @@ const TOOLS: [&str; 23] = [
     "read_artifact",
     "review_tool_calls",
     "introspect",
+    "code_exec",
 ];
 
 #[test]
@@ -41,8 +44,9 @@ fn list_names_every_tool() {
     assert_eq!(names, TOOLS);
     let infos = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
     for (info, name) in infos.as_array().unwrap().iter().zip(TOOLS) {
-        let is_on =
-            !["execute_shell_command", "manage_process", "ssh_configure_host"].contains(&name);
+        let off =
+            ["execute_shell_command", "manage_process", "ssh_configure_host", "code_exec"];
+        let is_on = !off.contains(&name);
         assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(is_on)), "{info}");
         assert!(info["title"].is_string() && info["description"].is_string(), "{info}");
     }

@@ -30,6 +30,7 @@ use crate::api::BASE;
 use crate::daemon::{Daemon, StartError};
 use crate::listen::{Full, Seat};
 use crate::problem::{Code, Problem};
+use crate::role::Role;
 use crate::settings::DaemonSettings;
 pub(crate) use authenticate::Known;
 pub(crate) use forwarded::is_proxy;
@@ -111,10 +112,12 @@ async fn admit(
         _ => address
             .map_or_else(|| "socket".to_owned(), |ip| forwarded::neighbourhood(ip).to_string()),
     };
-    let is_urgent = is_urgent(request);
+    // Whoever may not pull it is limited as ever.
+    let may_pull = matches!(&who, Ok(Some(known)) if known.principal.may(Role::Operator));
+    let is_urgent = may_pull && is_urgent(request);
     let allowance = match daemon.door().rates.count(&client) {
         Ok(allowance) => allowance,
-        Err((_, told)) if is_urgent && matches!(who, Ok(Some(_))) => Some(told),
+        Err((_, told)) if is_urgent => Some(told),
         Err((problem, told)) => return Err((problem, Some(told))),
     };
     request.extensions_mut().insert(site);
