@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<Row> {
                         .len()
                 ])
             },
-            json!([18, 16]),
+            json!([18, 18]),
         ),
         row(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",
