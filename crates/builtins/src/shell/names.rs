@@ -36,7 +36,7 @@ pub(crate) fn check(env: &BTreeMap<String, String>) -> Result<(), ToolError> {
             )));
         }
         let begins = |beginning: &&str| name.starts_with(*beginning);
-        if REFUSED.contains(&name.as_str()) || REFUSED_BEGINNINGS.iter().any(|b| begins(&b)) {
+        if REFUSED.contains(&name.as_str()) || REFUSED_BEGINNINGS.iter().any(begins) {
             return Err(ToolError::validation(format!(
                 "`env` must not set {name}, which changes what programs run. Leave it out."
             )));
