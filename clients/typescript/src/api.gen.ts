@@ -468,7 +468,7 @@ export interface paths {
         get: operations["get_files"];
         /**
          * Writes a text file of the workspace.
-         * @description A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. `POST /changes/undo` takes it back.
+         * @description A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.
          */
         put: operations["put_files"];
         post?: never;
@@ -3411,7 +3411,10 @@ export interface operations {
     get_agents: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3425,6 +3428,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AgentList"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -3625,7 +3635,10 @@ export interface operations {
                 /** @description The `next` of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3639,6 +3652,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -4729,7 +4749,10 @@ export interface operations {
                 /** @description The `next` of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4743,6 +4766,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ConversationRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -4808,7 +4838,10 @@ export interface operations {
                 /** @description The `next` of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path: {
                 conversation: string;
             };
@@ -4824,6 +4857,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["MessageRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -4846,7 +4886,10 @@ export interface operations {
     get_docs: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4860,6 +4903,13 @@ export interface operations {
                 content: {
                     "text/html; charset=utf-8": unknown;
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -4895,6 +4945,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": unknown;
+                "text/event-stream": unknown;
             };
         };
         responses: {
@@ -5587,7 +5638,10 @@ export interface operations {
     get_grants: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5601,6 +5655,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["GrantRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -5883,7 +5944,10 @@ export interface operations {
     get_openapi_json: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5897,6 +5961,13 @@ export interface operations {
                 content: {
                     "application/json": unknown;
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -5955,7 +6026,10 @@ export interface operations {
     get_rules: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5969,6 +6043,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RuleRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -5991,7 +6072,10 @@ export interface operations {
     get_rules_own: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6005,6 +6089,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RuleRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -6198,7 +6289,10 @@ export interface operations {
                 /** @description The `next` of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6212,6 +6306,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RunRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -6254,6 +6355,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunView"];
+                    "text/event-stream": unknown;
                 };
             };
             /** @description It works, or waits for a person. */
@@ -6531,7 +6633,10 @@ export interface operations {
     get_secrets: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6545,6 +6650,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SecretRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -6751,7 +6863,10 @@ export interface operations {
     get_settings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6765,6 +6880,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SettingRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -6903,7 +7025,10 @@ export interface operations {
     get_skills: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6917,6 +7042,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SkillRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -7015,7 +7147,10 @@ export interface operations {
     get_kits: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7029,6 +7164,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["KitRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -7161,7 +7303,10 @@ export interface operations {
     get_switches: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7175,6 +7320,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SwitchRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -7437,7 +7589,10 @@ export interface operations {
                 /** @description Only calls received at or after count for them, milliseconds since 1970; all of them when nobody says. */
                 since?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7451,6 +7606,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ToolRowPage"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -7473,7 +7635,10 @@ export interface operations {
     get_tools_name: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -7489,6 +7654,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ToolDocument"];
                 };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];

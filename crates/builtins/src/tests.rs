@@ -97,7 +97,12 @@ fn risks_are_those_of_the_design() {
         let name = spec.name.as_str();
         let high = matches!(
             name,
-            "delete_file" | "http_request" | "fetch_url" | "test_runner" | "execute_shell_command" | "open_file"
+            "delete_file"
+                | "http_request"
+                | "fetch_url"
+                | "test_runner"
+                | "execute_shell_command"
+                | "open_file"
         );
         assert_eq!(spec.risk == Risk::High, high, "{name}");
         assert_eq!(spec.risk == Risk::Critical, name == "ssh_configure_host", "{name}");

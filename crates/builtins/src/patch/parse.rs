@@ -83,8 +83,8 @@ impl<'a> Reader<'a> {
     /// Leaves out a code fence around the whole.
     fn unfence(&mut self) {
         let is_text = |line: &&str| !line.trim().is_empty();
-        let Some(first) = self.lines.iter().position(|line| is_text(line)) else { return };
-        let Some(last) = self.lines.iter().rposition(|line| is_text(line)) else { return };
+        let Some(first) = self.lines.iter().position(is_text) else { return };
+        let Some(last) = self.lines.iter().rposition(is_text) else { return };
         let is =
             |at: usize, what: &dyn Fn(&str) -> bool| self.lines.get(at).is_some_and(|l| what(l));
         if first < last

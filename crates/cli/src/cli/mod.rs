@@ -13,12 +13,12 @@ mod past;
 mod python;
 mod rules;
 mod sandbox;
-mod userland;
 mod secret;
 mod serve;
 mod service;
 mod stop;
 mod switch;
+mod userland;
 mod why;
 
 use std::path::PathBuf;
@@ -48,14 +48,14 @@ pub(crate) use rules::{
     Rules, RulesAdd, RulesAt, RulesExplain, RulesExport, RulesFiles, RulesImport, RulesRm,
 };
 pub(crate) use sandbox::{Sandbox, SandboxExec, SandboxNet};
-pub(crate) use userland::{
-    PackagesCommand, UserlandInstall, UserlandPackages, UserlandReach, UserlandUninstall,
-};
 pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
 pub(crate) use service::{Service, ServiceInstall};
 pub(crate) use stop::StopTools;
 pub(crate) use switch::Switch;
+pub(crate) use userland::{
+    PackagesCommand, UserlandInstall, UserlandPackages, UserlandReach, UserlandUninstall,
+};
 pub(crate) use why::{ToolList, ToolWhy};
 
 const EXEC_HELP: &str = "\

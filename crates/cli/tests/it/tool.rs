@@ -44,8 +44,7 @@ fn list_names_every_tool() {
     assert_eq!(names, TOOLS);
     let infos = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
     for (info, name) in infos.as_array().unwrap().iter().zip(TOOLS) {
-        let off =
-            ["execute_shell_command", "manage_process", "ssh_configure_host", "code_exec"];
+        let off = ["execute_shell_command", "manage_process", "ssh_configure_host", "code_exec"];
         let is_on = !off.contains(&name);
         assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(is_on)), "{info}");
         assert!(info["title"].is_string() && info["description"].is_string(), "{info}");
