@@ -39,7 +39,7 @@ pub(crate) struct CodeSearch {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Regular expression, for one line: fn \w+_test, TODO|FIXME. No look-around and no back-references.
+    /// Regular expression, for one line: fn \w+_test, unwrap\(\)|expect\(. No look-around and no back-references.
     #[schemars(length(min = 1))]
     pattern: String,
     /// Folder or file to search, relative to the workspace folder. Default: the workspace folder itself.
@@ -95,8 +95,8 @@ pub(crate) fn spec() -> ToolSpec {
             json!({"pattern": "MAX_ITEMS", "literal": true, "case_sensitive": true, "context": 2}),
         ),
         (
-            "Which files have open points?",
-            json!({"pattern": "TODO|FIXME", "path": "src", "files_only": true}),
+            "Which files speak of what is on its way out?",
+            json!({"pattern": "deprecated|obsolete", "path": "src", "files_only": true}),
         ),
     ]);
     spec

@@ -172,7 +172,7 @@ mod tests {
 
     fn confines(text: &str) -> Result<Confines, String> {
         let config = parse(Path::new("/own/config.toml"), text).map_err(|error| error.message)?;
-        let env: Env = [("HOME".into(), "/home/ann".into())].into_iter().collect();
+        let env: Env = [("HOME".into(), "/people/ann".into())].into_iter().collect();
         Ok(config.confines(Some("/data/home".into()), &env))
     }
 
@@ -188,7 +188,7 @@ mod tests {
         assert!(!said.is_closed());
         assert_eq!(said.minimum, Level::Namespace);
         assert_eq!(said.resources.memory, Some(64 * MEBIBYTE));
-        assert_eq!(said.readable, [PathBuf::from("/home/ann/data"), "/x".into()]);
+        assert_eq!(said.readable, [PathBuf::from("/people/ann/data"), "/x".into()]);
         assert_eq!(said.writable, [PathBuf::from("/own/out")]);
         assert_eq!(said.env, [("A".to_owned(), "1".to_owned())]);
         assert_eq!(confines("[sandbox]\nnetwork = \"full\"").unwrap().network, Network::Full);
