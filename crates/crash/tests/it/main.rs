@@ -5,6 +5,4 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
-#[cfg(target_os = "linux")]
-mod daemons;
 mod short;

@@ -17,7 +17,7 @@ fn output(args: &[&str], variables: &[(&str, &str)]) -> Output {
         .unwrap()
 }
 
-pub(crate) fn report(args: &[&str], variables: &[(&str, &str)]) -> (bool, Value) {
+fn report(args: &[&str], variables: &[(&str, &str)]) -> (bool, Value) {
     let out = output(args, variables);
     let said = String::from_utf8(out.stdout).unwrap();
     let report: Value = serde_json::from_str(&said)
