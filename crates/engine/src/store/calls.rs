@@ -118,7 +118,11 @@ impl State {
                 return Err(StoreError::Conflict(call.to_string()));
             }
             Entry::Occupied(row) => {
-                if let Row::Open(open) = row.get() {
+                if let Row::Open(open) = row.get()
+                    && !(settlement.record.started_at.is_none()
+                        && open.is_repeatable()
+                        && !self.claims.is_alive(open.epoch))
+                {
                     let (current, claimed) = (open.epoch, settlement.record.epoch);
                     if current != claimed {
                         return Err(StoreError::Fenced { current, claimed });

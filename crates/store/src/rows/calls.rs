@@ -252,6 +252,14 @@ fn settle(
             Err(failure) => return Err(failure),
         }
     }
+    let call = settlement.record.facts.call.to_string();
+    let never_began = settlement.record.started_at.is_none();
+    if place.is_none() && never_began && is_left_behind(conn, at_work, &call)? {
+        // Refused before it began again.
+        let earlier = earlier(conn, &call)?;
+        place = put_end(conn, settlement)?;
+        conn.prepare_cached(EARLIER)?.execute((&call, earlier))?;
+    }
     ended(conn, place, settlement)
 }
 

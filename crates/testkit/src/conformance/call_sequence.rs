@@ -94,11 +94,15 @@ impl Model {
             if row.end.is_some() {
                 return Err(Refused::Conflict);
             }
-            if row.epoch != record.epoch {
-                return Err(Refused::Fenced);
-            }
-            if row.started_at != record.started_at {
-                return Err(Refused::Conflict);
+            let repeatable = row.facts.effect.is_some_and(Effect::is_repeatable);
+            let is_left_behind = repeatable && !self.is_alive(row.epoch);
+            if record.started_at.is_some() || !is_left_behind {
+                if row.epoch != record.epoch {
+                    return Err(Refused::Fenced);
+                }
+                if row.started_at != record.started_at {
+                    return Err(Refused::Conflict);
+                }
             }
         }
         self.put(record.clone().into(), end.outcome.clone());

@@ -48,6 +48,7 @@ pub async fn calls(
     a_call_ends_once_and_by_its_owner(&*here, &*there).await;
     whoever_is_gone_writes_nothing(&*here, &*there).await;
     what_changes_nothing_has_a_next_attempt(&*here, &*there).await;
+    what_was_left_open_may_be_refused(&*here, &*there).await;
     the_oldest_open_call_comes_first(&*here).await;
     many_at_once_lose_nothing(&here, &there).await;
     one_end_of_many(&here, &there).await;
@@ -284,6 +285,27 @@ async fn whoever_is_gone_writes_nothing(here: &dyn CallStore, there: &dyn CallSt
     }
     there.recover(alive, 3_000, true).await.unwrap();
     there.release(alive).await.unwrap();
+}
+
+/// Found by the trial of several daemons: what was refused before it began again stayed open for ever.
+async fn what_was_left_open_may_be_refused(here: &dyn CallStore, there: &dyn CallStore) {
+    for effect in EFFECTS {
+        let (lost, alive) = (here.claim().await.unwrap(), there.claim().await.unwrap());
+        let begun = intent(effect, lost);
+        here.begin(begun.clone()).await.unwrap();
+        assert_open(here, &begun, true).await;
+        let refused = refusal(begun.facts.clone(), alive);
+        let early = there.settle(refused.clone()).await;
+        assert!(matches!(early, Err(StoreError::Fenced { .. })), "its owner works: {early:?}");
+        here.release(lost).await.unwrap();
+        let settled = there.settle(refused).await;
+        assert_eq!(settled.is_ok(), begun.is_repeatable(), "{effect:?}: {settled:?}");
+        let stored = there.call(begun.facts.call).await.unwrap().unwrap();
+        let end = stored.row.end.map(|end| end.outcome);
+        assert_eq!(end, begun.is_repeatable().then_some(OutcomeKind::Denied));
+        there.recover(alive, 3_000, true).await.unwrap();
+        there.release(alive).await.unwrap();
+    }
 }
 
 async fn what_changes_nothing_has_a_next_attempt(here: &dyn CallStore, there: &dyn CallStore) {

@@ -8,7 +8,8 @@ use super::calls::Keys;
 use super::{column, number, write};
 use crate::writer::Survives;
 
-/// A call that never started has no row yet; one that did belongs to whoever began it, and to that beginning.
+/// A call that never started has no row yet; one that did belongs to whoever began it, and to that beginning. One that changes nothing, and
+/// that somebody who is gone left open, may be refused before it begins again.
 const SETTLE: &str = "INSERT INTO calls AS c
     (id, owner, tool, operation, agent, conversation, run, received_at, started_at, epoch, is_repeatable, facts,
         outcome, is_error, attempts, run_nanos, ended_at, ending, result)
@@ -17,9 +18,11 @@ const SETTLE: &str = "INSERT INTO calls AS c
         operation = excluded.operation, agent = excluded.agent, conversation = excluded.conversation,
         run = excluded.run, received_at = excluded.received_at, is_repeatable = excluded.is_repeatable, facts = excluded.facts,
         outcome = excluded.outcome, is_error = excluded.is_error, attempts = excluded.attempts, run_nanos = excluded.run_nanos,
-        ended_at = excluded.ended_at, ending = excluded.ending, result = excluded.result
-    WHERE c.outcome IS NULL AND c.epoch = excluded.epoch
-        AND c.started_at IS NOT DISTINCT FROM excluded.started_at";
+        ended_at = excluded.ended_at, ending = excluded.ending, result = excluded.result, epoch = excluded.epoch
+    WHERE c.outcome IS NULL AND (
+        (c.epoch = excluded.epoch AND c.started_at IS NOT DISTINCT FROM excluded.started_at)
+        OR (excluded.started_at IS NULL AND c.is_repeatable AND NOT works(c.epoch))
+    )";
 const STANDS: &str = "SELECT epoch, outcome IS NULL FROM calls WHERE id = $1";
 
 pub(super) struct Settle(pub(super) Settlement);
