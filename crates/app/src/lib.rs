@@ -21,7 +21,6 @@ pub mod rule_files;
 pub mod runner;
 mod settings;
 mod stores;
-mod switches;
 mod tool_folders;
 mod toolcrib;
 mod vault;
@@ -52,8 +51,8 @@ pub use toolcrib_engine::rules;
 pub use toolcrib_engine::text;
 
 pub use toolcrib_engine::{
-    Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, Sealing,
-    Secrets, SubmitError, Switched, ToolSettings, grant_of,
+    Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, SWITCHES_AGE,
+    Sealing, Secrets, SubmitError, Switched, ToolSettings, grant_of,
 };
 
 /// The address policy and the client that keeps it.

@@ -28,7 +28,6 @@ use crate::python_settings;
 use crate::records;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
-use crate::switches;
 use crate::tool_folders::{Reload, ToolFolders};
 use crate::{vault, workbench};
 
@@ -42,8 +41,6 @@ pub struct Toolcrib {
     stores: Stores,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitch,
-    /// Held from reading switches to putting them into force, so that what was read later is in force last.
-    switching: Arc<tokio::sync::Mutex<()>>,
     pub(crate) folders: Arc<ToolFolders>,
     pub(crate) hooks: Arc<Relay>,
     pub(crate) host: Arc<Host>,
@@ -158,9 +155,7 @@ impl Toolcrib {
     /// # Errors
     /// What the store says; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
-        let _one_at_a_time = self.switching.lock().await;
-        // The only owner there is as yet.
-        switches::refresh(&self.engine, &*self.stores.switches, "").await
+        self.engine.refresh_switches().await
     }
 
     /// Ends what programs still run for a conversation: its shell, and what it started in the background.
@@ -400,6 +395,8 @@ impl Builder {
             .calls(Arc::clone(&stores.calls))
             .approvals(Arc::clone(&stores.approvals))
             .grants(Arc::clone(&stores.grants))
+            // The only owner there is as yet.
+            .switches(Arc::clone(&stores.switches), "")
             .build();
         let stores = Stores {
             runs: Arc::new(SealedRuns::new(stores.runs, engine.sealing().clone())),
@@ -450,7 +447,6 @@ impl Builder {
             stores,
             library: self.library,
             kill_switch,
-            switching: Arc::default(),
             folders: Arc::new(folders),
             hooks: relay,
             host: Arc::new(self.host),

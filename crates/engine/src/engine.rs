@@ -10,8 +10,8 @@ use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
     Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, ErrorType, Gate,
     GrantStore, Guard, Invoker, Label, Labels, Observer, Permissions, Raised, Recovered, RunId,
-    RunSpec, RunUsage, Sealer, StoreError, SwitchState, SystemClock, Tier, ToolError, ToolSpec,
-    Watch,
+    RunSpec, RunUsage, Sealer, StoreError, SwitchState, SwitchStore, SystemClock, Tier, ToolError,
+    ToolSpec, Watch,
 };
 
 use crate::batch;
@@ -31,6 +31,7 @@ use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
 use crate::stage::{approve, budget};
 use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
+use crate::stored_switches::StoredSwitches;
 use crate::streams::ArtifactStreams;
 use crate::switches::{Switched, Switches};
 use crate::waiting::WaitingCalls;
@@ -46,6 +47,7 @@ pub(crate) struct Inner {
     /// Gates of the host, which every policy has.
     gates: Vec<Arc<dyn Gate>>,
     brake: Option<Arc<dyn Brake>>,
+    stored_switches: Option<StoredSwitches>,
     pub(crate) observers: Observers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) calls: Arc<dyn CallStore>,
@@ -145,6 +147,14 @@ impl Inner {
         self.registry.tools_enabled() && !self.brake.as_ref().is_some_and(|brake| brake.is_on())
     }
 
+    /// Reads the stored switches, where what is known of them is too old to start a call on.
+    pub(crate) async fn know_switches(&self) -> Result<(), StoreError> {
+        match &self.stored_switches {
+            Some(stored) => stored.read_if_old(&self.registry).await,
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn count(&self) {
         self.received.fetch_add(1, Ordering::Relaxed);
     }
@@ -161,6 +171,7 @@ pub struct EngineBuilder {
     policy: Policy,
     gates: Vec<Arc<dyn Gate>>,
     brake: Option<Arc<dyn Brake>>,
+    stored_switches: Option<StoredSwitches>,
     observers: Vec<Arc<dyn Observer>>,
     approver: Option<Arc<dyn Approver>>,
     calls: Arc<dyn CallStore>,
@@ -178,6 +189,7 @@ impl Default for EngineBuilder {
             policy: Policy::default(),
             gates: Vec::new(),
             brake: None,
+            stored_switches: None,
             observers: Vec::new(),
             approver: None,
             calls: Arc::new(MemoryCalls::light()),
@@ -228,11 +240,20 @@ impl EngineBuilder {
         setup in self: serde_json::Value;
     }
 
-    /// What stops every tool from outside the process; nothing by default. It is asked twice about each call: when it is received, and
-    /// right before its start is recorded.
+    /// What stops every tool from outside the process; nothing by default. It is asked when a call is received, right before its start
+    /// is recorded, and right after that where the call may change something.
     #[must_use]
     pub fn brake(mut self, brake: Arc<dyn Brake>) -> Self {
         self.brake = Some(brake);
+        self
+    }
+
+    /// Where the switches of this owner are stored; by default they are only what this engine is told. They are read again before a call
+    /// starts that would start on what was read more than [`SWITCHES_AGE`](crate::SWITCHES_AGE) ago; where they cannot be read then, it does
+    /// not run.
+    #[must_use]
+    pub fn switches(mut self, store: Arc<dyn SwitchStore>, owner: &str) -> Self {
+        self.stored_switches = Some(StoredSwitches::new(store, owner.to_owned()));
         self
     }
 
@@ -296,6 +317,7 @@ impl EngineBuilder {
                 seats: Seats::default(),
                 gates: self.gates,
                 brake: self.brake,
+                stored_switches: self.stored_switches,
                 observers: Observers::new(self.observers),
                 approver: self.approver,
                 calls: self.calls,
@@ -395,6 +417,18 @@ impl Engine {
     /// named that is not loaded yet. Ask, where only on and off are possible, counts as off.
     pub fn apply_switches(&self, switches: &[(Switched, SwitchState)]) -> bool {
         self.inner.registry.switch_all(Switches::of(switches))
+    }
+
+    /// Makes the switches in force those that are stored now: whatever other processes have set since. Calls at work feel it at their next
+    /// step. Whether anything is another than before; where nothing is, or none are stored, this costs one look into the store at most.
+    ///
+    /// # Errors
+    /// What the store says; then nothing is changed.
+    pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
+        match &self.inner.stored_switches {
+            Some(stored) => stored.read(&self.inner.registry).await,
+            None => Ok(false),
+        }
     }
 
     /// Switches a group: off takes its tools out of every view, ask asks about every call of them. Their own switches stay as they are.

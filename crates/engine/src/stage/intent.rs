@@ -13,15 +13,14 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     let started_at = flight.engine().clock.now_ms();
     // Before anybody is asked whether it may run: whoever pulls the brake and then stops what is at work misses nothing.
     works(flight, started_at)?;
-    if !flight.engine().tools_enabled() {
-        return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
-    }
-    gates::still_allowed(flight)?;
     // It may have been lost while the call waited.
     let epoch = match flight.engine().claim().await {
         Ok(epoch) => epoch,
         Err(error) => return Err(not_recorded(&error)),
     };
+    may_start(flight).await?;
+    gates::still_allowed(flight)?;
+    let is_repeatable = flight.assessed()?.effect.is_repeatable();
     let intent = Intent { facts: flight.facts(), started_at, epoch };
     flight.kept = Some((intent.facts.args.clone(), intent.facts.args_hash.clone()));
     // Dropped from here on, the call may have its record, and its end is the end of that.
@@ -30,6 +29,10 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
     flight.epoch = Some(epoch);
     let Err(error) = engine.calls.begin(intent).await else {
         crate::failpoint::hit("intent");
+        // Its record may have waited long for the disk, or for another machine.
+        if !is_repeatable {
+            may_start(flight).await?;
+        }
         return Ok(Passed::PLAIN);
     };
     match &error {
@@ -49,6 +52,18 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         }
     }
     Err(not_recorded(&error))
+}
+
+/// Whether tools may run at all, as somebody has said it anywhere.
+async fn may_start(flight: &InFlight) -> Result<(), Stop> {
+    if let Err(error) = flight.engine().know_switches().await {
+        let text = format!("Whether tools may run could not be read ({error}), so it was not run.");
+        return fail(ErrorType::StoreFailed, text);
+    }
+    if flight.engine().tools_enabled() {
+        return Ok(());
+    }
+    fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.")
 }
 
 fn works(flight: &InFlight, started_at: i64) -> Result<(), Stop> {

@@ -1,15 +1,18 @@
 //! Switches through the door: off, ask and on, of tools and groups; the kill switch and the brake.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Access, Assessment, Brake, Decider, ErrorType, Exclusion, OutcomeKind, ReasonKind, SwitchState,
-    Tier, ToolError, ToolOutput, ToolSpec, Verdict, ViewRequest,
+    Access, Assessment, BoxFuture, Brake, Decider, Effect, ErrorType, Exclusion, OutcomeKind,
+    ReasonKind, StoreError, Switch, SwitchState, SwitchStore, Tier, ToolError, ToolOutput,
+    ToolSpec, Verdict, ViewRequest,
 };
 use toolcrib_engine::rules::RuleSet;
-use toolcrib_engine::{Engine, EngineSettings, Preset, Switched};
+use toolcrib_engine::store::MemorySwitches;
+use toolcrib_engine::{Engine, EngineSettings, Preset, SWITCHES_AGE, Switched};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool, source_of};
 
 use crate::rules_suite::written;
@@ -235,7 +238,8 @@ impl Brake for Handbrake {
 async fn the_brake_is_asked_when_a_call_comes_and_again_before_it_is_recorded() {
     let brake = Arc::new(Handbrake::default());
     let one = tool("one");
-    let engine = engine(Engine::builder().brake(Arc::clone(&brake) as _), &[&one]).await;
+    let write = Arc::new(ScriptedTool::new("write").spec(|s| s.effect = Effect::SideEffect));
+    let engine = engine(Engine::builder().brake(Arc::clone(&brake) as _), &[&one, &write]).await;
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
     assert_eq!(brake.looks.load(Ordering::SeqCst), 2);
     // Stage 1, then stage 11 of the next call.
@@ -250,6 +254,15 @@ async fn the_brake_is_asked_when_a_call_comes_and_again_before_it_is_recorded() 
         assert_eq!(passed, stages + 1, "look {look}: the stages before, and the record");
     }
     assert_eq!(one.runs(), 1);
+    // What changes something is looked at again when its record is there, which may have taken long.
+    brake.looks.store(0, Ordering::SeqCst);
+    brake.pulled_at.store(3, Ordering::SeqCst);
+    let outcome = call(&engine, "write", json!({})).await;
+    assert_eq!(failure(&outcome).1, ErrorType::ToolsDisabled);
+    assert_eq!((write.runs(), brake.looks.load(Ordering::SeqCst)), (0, 3));
+    let stored = engine.calls().call(outcome.call).await.unwrap().unwrap();
+    let end = stored.row.end.unwrap();
+    assert_eq!((end.outcome, end.attempts), (OutcomeKind::Denied, 0));
     brake.pulled_at.store(0, Ordering::SeqCst);
     brake.on.store(true, Ordering::SeqCst);
     assert!(!engine.tools_enabled());
@@ -289,4 +302,53 @@ async fn what_is_switched_off_while_a_call_waits_for_its_turn_does_not_run() {
 
 fn locked(spec: &ToolSpec, _: &Value) -> Result<Assessment, ToolError> {
     Ok(Assessment::declared(spec).locking("lock", Access::Exclusive))
+}
+
+/// Two engines on one store, as two daemons are: found by the trial of several daemons, where calls began 200 ms after the kill switch.
+#[tokio::test]
+async fn what_another_engine_stored_holds_for_calls_that_start_later() {
+    let store = Arc::new(MemorySwitches::default());
+    let one = tool("one");
+    let builder = Engine::builder().switches(Arc::clone(&store) as _, "");
+    let engine = engine(builder, &[&one]).await;
+    assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
+    let name = Switched::Everything.name();
+    let off = Switch { owner: String::new(), name, state: Off, by: "ann".into(), at: 1 };
+    store.set_switch(off).await.unwrap();
+    // Nobody tells the engine; what it knows gets too old.
+    tokio::time::sleep(SWITCHES_AGE).await;
+    let outcome = call(&engine, "one", json!({})).await;
+    assert_eq!(failure(&outcome).1, ErrorType::ToolsDisabled);
+    assert_eq!(one.runs(), 1);
+    assert!(!engine.refresh_switches().await.unwrap(), "it is known by now");
+}
+
+/// Whoever cannot see the kill switch does not run.
+#[tokio::test]
+async fn nothing_starts_on_switches_that_cannot_be_read() {
+    struct Broken;
+    impl SwitchStore for Broken {
+        fn set_switch(&self, _: Switch) -> BoxFuture<'_, Result<(), StoreError>> {
+            Box::pin(ready(Err(StoreError::Failed("gone".into()))))
+        }
+        fn unset_switch<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a str,
+            _: &'a str,
+            _: i64,
+        ) -> BoxFuture<'a, Result<bool, StoreError>> {
+            Box::pin(ready(Err(StoreError::Failed("gone".into()))))
+        }
+        fn switches<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>> {
+            Box::pin(ready(Err(StoreError::Failed("gone".into()))))
+        }
+    }
+    let one = tool("one");
+    let engine = engine(Engine::builder().switches(Arc::new(Broken), ""), &[&one]).await;
+    let outcome = call(&engine, "one", json!({})).await;
+    let (_, error_type, message) = failure(&outcome);
+    assert_eq!(error_type, ErrorType::StoreFailed);
+    assert!(message.starts_with("Whether tools may run could not be read"), "{message}");
+    assert_eq!(one.runs(), 0);
 }

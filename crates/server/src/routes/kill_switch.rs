@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
-use toolcrib_app::{RunningCall, Stop, Switched};
+use toolcrib_app::{RunningCall, SWITCHES_AGE, Stop, Switched};
 
 use super::calls::document::CallState;
 use super::switches::OWNER;
@@ -16,7 +16,6 @@ use crate::api::{Api, Json, Operation};
 use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
-use crate::watch::EVERYWHERE;
 
 /// Time that calls have to end once they were told to; what takes longer is said to be running still.
 const END: Duration = Duration::from_secs(3);
@@ -173,8 +172,8 @@ async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<
     refreshed?;
     let (calls, ()) = tokio::join!(
         ends(daemon, running, if stop_running { END } else { Duration::ZERO }),
-        // The daemons of other machines have read the row by then.
-        tokio::time::sleep(EVERYWHERE),
+        // After this, no daemon of another machine starts a call on what it read before the row was there.
+        tokio::time::sleep(SWITCHES_AGE),
     );
     let switch = document(daemon).await?;
     daemon.live().switched(&switch);

@@ -8,10 +8,8 @@ use tokio::time::MissedTickBehavior;
 
 use crate::daemon::Daemon;
 
-/// How often is looked: twice within the 100 ms that a switch may take to be in force everywhere.
+/// How often is looked: twice within the time that what is known of switches may be old, so that no call has to look by itself.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
-/// After this long, every daemon that works at all has looked.
-pub(crate) const EVERYWHERE: Duration = Duration::from_millis(100);
 
 /// Watches until it is dropped.
 pub(crate) struct Watched(JoinHandle<()>);
