@@ -4,6 +4,7 @@
 //! has ended, or has a key, is stored before it begins.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ pub(crate) const KEY: &str = "idempotency-key";
 pub(crate) const ABOUT_KEY: &str = "Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`.";
 /// Calls of one batch.
 pub(crate) const MOST_CALLS: usize = 100;
+/// Time after which what is at work has begun: it either ends before, or waits for something.
+const BEGINS: Duration = Duration::from_millis(2);
 /// Time for calls that were stopped to write down how they ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -64,7 +67,7 @@ pub(crate) struct Given {
 struct AtWork {
     daemon: Daemon,
     calls: Vec<CallId>,
-    _turn: Turn,
+    _turn: Arc<Turn>,
 }
 
 /// What became of calls within the time that they were waited for.
@@ -164,17 +167,18 @@ impl Daemon {
         let since = Instant::now();
         let turn = self.turn_within(principal, batch.calls.len(), wait).await?;
         if wait.is_none() && key.is_none() {
-            let at_work = self.at_work(given(&batch, batch.calls.iter().map(|call| call.id)), turn);
+            let calls = given(&batch, batch.calls.iter().map(|call| call.id));
             let engine = self.toolcrib().engine().clone();
-            let answers = spawn(at_work, async move { Ok(engine.invoke(batch).await) });
+            let answers = self.spawn(calls, turn, async move { Ok(engine.invoke(batch).await) });
             return joined(answers).await.map(|answers| self.answered(answers));
         }
         // A call that has no key of its caller's is stored under its own name.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
         let key = key.map_or(own, str::to_owned);
         let (told, accepted) = oneshot::channel();
-        let work = self.clone().accept_and_run(batch, key, turn, told);
-        let mut answers = tokio::spawn(observe::carry(work));
+        let turn = Arc::new(turn);
+        let work = self.clone().accept_and_run(batch, key, Arc::clone(&turn), told);
+        let mut answers = tokio::spawn(observe::carry(beginning(turn, work)));
         // Not told, it was not accepted, and the work says why.
         let Ok(calls) = accepted.await else {
             return joined(answers).await.map(|_| Awaited::GoOn(Vec::new()));
@@ -197,7 +201,7 @@ impl Daemon {
         self,
         batch: Batch,
         key: String,
-        turn: Turn,
+        turn: Arc<Turn>,
         told: oneshot::Sender<Vec<CallId>>,
     ) -> Result<Option<Vec<Answer>>, Problem> {
         let submitted = self.toolcrib().engine().submit(batch.clone(), Some(&key)).await?;
@@ -242,10 +246,24 @@ impl Daemon {
         work: impl Future<Output = Result<T, Problem>> + Send + 'static,
     ) -> Result<T, Problem> {
         // Which calls it makes is known only later.
-        joined(spawn(self.at_work(Vec::new(), turn), work)).await
+        joined(self.spawn(Vec::new(), turn, work)).await
     }
 
-    fn at_work(&self, calls: Vec<(CallId, Given)>, turn: Turn) -> AtWork {
+    fn spawn<T: Send + 'static>(
+        &self,
+        calls: Vec<(CallId, Given)>,
+        turn: Turn,
+        work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+    ) -> JoinHandle<Result<T, Problem>> {
+        let turn = Arc::new(turn);
+        let at_work = self.at_work(calls, Arc::clone(&turn));
+        tokio::spawn(observe::carry(async move {
+            let _until_it_ends = at_work;
+            beginning(turn, work).await
+        }))
+    }
+
+    fn at_work(&self, calls: Vec<(CallId, Given)>, turn: Arc<Turn>) -> AtWork {
         let ids = calls.iter().map(|(id, _)| *id).collect();
         let mut desk = self.work().lock();
         desk.requests += 1;
@@ -323,14 +341,17 @@ impl From<SubmitError> for Problem {
     }
 }
 
-fn spawn<T: Send + 'static>(
-    at_work: AtWork,
-    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
-) -> JoinHandle<Result<T, Problem>> {
-    tokio::spawn(observe::carry(async move {
-        let _until_it_ends = at_work;
-        work.await
-    }))
+/// Does something that begins with its turn, and lets others begin when it has not ended soon.
+async fn beginning<T>(turn: Arc<Turn>, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    match tokio::time::timeout(BEGINS, work.as_mut()).await {
+        Ok(done) => done,
+        Err(_) => {
+            turn.has_begun();
+            drop(turn);
+            work.await
+        }
+    }
 }
 
 async fn joined<T>(

@@ -3,6 +3,9 @@
 //! A number of places is shared by all clients, and none of them holds more than half of them. Of one client, whoever came first goes first;
 //! between clients it goes round. Nobody polls: a place that comes free is handed to whoever is next. Waiting ones are bounded.
 //!
+//! Only a few of a client's begin at once. What has begun a while ago mostly waits for something, but hundreds that begin together are all
+//! ready to run, and whoever comes after them would stand behind each of them in the runtime's queue.
+//!
 //! Invariants
 //! - Places that are held and places that are free are together as many as there are, whatever is dropped when.
 //! - A place is free only while nobody waits who may take it.
@@ -13,10 +16,14 @@ mod tests;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
+
+/// Places of one client that may begin at once, where none of its is heavier: enough to keep a few processors busy.
+const BEGINNING: usize = 8;
 
 /// Shared by all clients. Clones are the same turnstile.
 #[derive(Clone)]
@@ -56,6 +63,8 @@ struct Hall {
 #[derive(Default)]
 struct Line {
     held: usize,
+    /// Of those that are held: what begins.
+    beginning: usize,
     /// By ticket: the oldest first.
     queue: BTreeMap<u64, Place>,
 }
@@ -66,12 +75,13 @@ struct Place {
     call: oneshot::Sender<Turn>,
 }
 
-/// Places that are held; given back when dropped.
+/// Places that are held; given back when dropped. It begins until it [has begun](Self::has_begun).
 pub(crate) struct Turn {
     /// Taken out when nobody may hand on what this held.
     hall: Option<Arc<Mutex<Hall>>>,
     client: Arc<str>,
     weight: usize,
+    begins: AtomicBool,
 }
 
 /// Waits for its turn. Dropped before, it leaves the line.
@@ -115,7 +125,7 @@ impl Turnstile {
         if hall.is_open_to(&client, weight) {
             hall.take(&client, weight);
             drop(hall);
-            let turn = Turn { hall: Some(Arc::clone(&self.hall)), client, weight };
+            let turn = self.turn(client, weight);
             return Ok(Waiter { turnstile: self.clone(), at: At::Through(Some(turn)) });
         }
         if hall.waiting >= hall.room {
@@ -143,13 +153,17 @@ impl Turnstile {
         loop {
             let Some((place, client)) = self.lock().next() else { return };
             let weight = place.weight;
-            let turn = Turn { hall: Some(Arc::clone(&self.hall)), client, weight };
+            let turn = self.turn(client, weight);
             // Whoever left in this moment has it given back, to be handed on here and not from within.
             if let Err(mut left) = place.call.send(turn) {
                 left.hall = None;
-                self.lock().give_back(&left.client, left.weight);
+                self.lock().give_back(&left.client, left.weight, true);
             }
         }
+    }
+
+    fn turn(&self, client: Arc<str>, weight: usize) -> Turn {
+        Turn { hall: Some(Arc::clone(&self.hall)), client, weight, begins: AtomicBool::new(true) }
     }
 }
 
@@ -160,30 +174,34 @@ impl Hall {
             .map_or_else(|| Arc::from(client), |(name, _)| Arc::clone(name))
     }
 
-    fn held_by(&self, client: &str) -> usize {
-        self.lines.get(client).map_or(0, |line| line.held)
-    }
-
     /// Whether a client that comes now need not wait: there is room, and everybody who waits does so because of their own share.
     fn is_open_to(&self, client: &str, weight: usize) -> bool {
-        let own_turn = self.lines.get(client).is_none_or(|line| line.queue.is_empty());
-        own_turn
+        let line = self.lines.get(client);
+        line.is_none_or(|line| line.queue.is_empty() && line.has_room(weight, self.share))
             && self.free >= weight
-            && self.held_by(client) + weight <= self.share
             && !self.ring.iter().any(|other| self.may_go(other).is_some())
     }
 
     fn take(&mut self, client: &Arc<str>, weight: usize) {
         self.free -= weight;
-        self.lines.entry(Arc::clone(client)).or_default().held += weight;
+        let line = self.lines.entry(Arc::clone(client)).or_default();
+        line.held += weight;
+        line.beginning += weight;
     }
 
-    fn give_back(&mut self, client: &Arc<str>, weight: usize) {
+    fn give_back(&mut self, client: &Arc<str>, weight: usize, begins: bool) {
         self.free += weight;
         if let Some(line) = self.lines.get_mut(client) {
             line.held -= weight;
+            line.beginning -= if begins { weight } else { 0 };
         }
         self.forget(client);
+    }
+
+    fn has_begun(&mut self, client: &Arc<str>, weight: usize) {
+        if let Some(line) = self.lines.get_mut(client) {
+            line.beginning -= weight;
+        }
     }
 
     /// A client without anything here.
@@ -218,11 +236,11 @@ impl Hall {
         true
     }
 
-    /// What the first of a client's line needs, unless its own share is used up.
+    /// What the first of a client's line needs, unless its own share is used up, or enough of its begin.
     fn may_go(&self, client: &str) -> Option<usize> {
         let line = self.lines.get(client)?;
         let weight = line.queue.values().next()?.weight;
-        (line.held + weight <= self.share).then_some(weight)
+        line.has_room(weight, self.share).then_some(weight)
     }
 
     /// Whoever is next, with its places taken. Nobody goes past a client that may go and only waits for enough free places: it would wait
@@ -245,6 +263,25 @@ impl Hall {
         self.waiting -= 1;
         self.take(&client, weight);
         Some((place, client))
+    }
+}
+
+impl Line {
+    /// Whether so many more may begin, of a client whose share is so many.
+    fn has_room(&self, weight: usize, share: usize) -> bool {
+        self.held + weight <= share && (self.beginning == 0 || self.beginning + weight <= BEGINNING)
+    }
+}
+
+impl Turn {
+    /// What it is for has begun a while ago: another one may begin.
+    pub(crate) fn has_begun(&self) {
+        let Some(hall) = &self.hall else { return };
+        if self.begins.swap(false, Ordering::AcqRel) {
+            let turnstile = Turnstile { hall: Arc::clone(hall) };
+            turnstile.lock().has_begun(&self.client, self.weight);
+            turnstile.call_next();
+        }
     }
 }
 
@@ -282,7 +319,8 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let Some(hall) = self.hall.take() else { return };
         let turnstile = Turnstile { hall };
-        turnstile.lock().give_back(&self.client, self.weight);
+        let begins = *self.begins.get_mut();
+        turnstile.lock().give_back(&self.client, self.weight, begins);
         turnstile.call_next();
     }
 }
