@@ -52,7 +52,7 @@ pub use toolcrib_engine::text;
 
 pub use toolcrib_engine::{
     Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, SWITCHES_AGE,
-    Sealing, Secrets, SubmitError, Switched, ToolSettings, grant_of,
+    Sealing, Secrets, SubmitError, Submitted, Switched, ToolSettings, grant_of,
 };
 
 /// The address policy and the client that keeps it.

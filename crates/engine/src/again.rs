@@ -30,7 +30,6 @@ pub(crate) async fn run(
     mut batch: Batch,
     watch: Option<Arc<dyn Watch>>,
 ) -> Vec<Answer> {
-    batch.again = false;
     let calls = std::mem::take(&mut batch.calls);
     let mut answers: Vec<Option<Answer>> = Vec::with_capacity(calls.len());
     for call in calls {
@@ -52,7 +51,7 @@ pub(crate) async fn run(
     let mut ran = if batch.calls.is_empty() {
         Vec::new()
     } else {
-        Box::pin(batch::run(engine, batch, watch)).await
+        batch::run_now(engine, batch, watch).await
     }
     .into_iter();
     // The gaps are the calls that ran, in their order.
@@ -112,6 +111,14 @@ pub(crate) async fn elsewhere(
     let call = Call { id: call, ..Call::with_text(asked, "") };
     let Answer::Done(outcome) = refused(call, gone_elsewhere()) else { return Ok(None) };
     Ok(Some(outcome))
+}
+
+/// Whether an attempt of this call, which has not begun here, was cut off when its process died.
+pub(crate) async fn was_cut_off(engine: &Inner, call: CallId) -> bool {
+    let there = engine.calls.call(call).await;
+    there.is_ok_and(|there| {
+        there.is_some_and(|there| there.row.end.is_none() && !there.is_worked_on)
+    })
 }
 
 /// What a call brought is read by its run when it is given back too: the process that it ran in may have died before it wrote that down.

@@ -34,10 +34,19 @@ pub(crate) async fn run(
     if batch.again {
         return again::run(engine, batch, watch).await;
     }
+    run_now(engine, batch, watch).await
+}
+
+/// Runs every call of a batch, whatever is recorded of it.
+pub(crate) async fn run_now(
+    engine: Arc<Inner>,
+    batch: Batch,
+    watch: Option<Arc<dyn Watch>>,
+) -> Vec<Answer> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
-    let Batch { origin, context, view, calls, .. } = batch;
-    let scope = scope(&engine, origin, context, view, run, (calls.len(), watch));
+    let Batch { origin, context, view, calls, again, .. } = batch;
+    let scope = scope(&engine, origin, context, view, run, (calls.len(), watch), again);
     let mut flights: Vec<(Box<InFlight>, Result<(), Stop>)> = calls
         .into_iter()
         .map(|call| {
@@ -77,7 +86,7 @@ pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let Batch { origin, context, view, calls, .. } = batch;
     let call = calls.into_iter().next()?;
-    let scope = scope(&engine, origin, context, view, run, (1, None));
+    let scope = scope(&engine, origin, context, view, run, (1, None), true);
     if let Some(error) = closed {
         // Outside its run it would run without budget, and nobody could stop it.
         let flight = Box::new(InFlight::new(scope, call, None));
@@ -105,13 +114,14 @@ pub(crate) fn scope(
     view: Arc<ViewRequest>,
     run: Option<Arc<Run>>,
     (calls, watch): (usize, Option<Arc<dyn Watch>>),
+    again: bool,
 ) -> Arc<Scope> {
     let seen = engine.registry.seen(&view);
     let at_once = seen.policy.settings.batch_concurrency.max(1);
     let slots = (calls > 1).then(|| Arc::new(Semaphore::new(at_once)));
     let context = without_secrets(engine, context);
     let (engine, epoch) = (Arc::clone(engine), engine.epoch());
-    Arc::new(Scope { engine, epoch, origin, context, view, seen, run, slots, watch })
+    Arc::new(Scope { engine, epoch, origin, context, view, seen, run, slots, watch, again })
 }
 
 /// What a conversation is about is the person's own words, and stands in every record.

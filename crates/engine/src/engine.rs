@@ -556,6 +556,19 @@ impl Engine {
         keyed::invoke_once(&self.inner, batch, key).await
     }
 
+    /// The same, and says what was accepted before it has run: from then on each of its calls gets its one outcome, after a restart too.
+    ///
+    /// # Errors
+    /// As [`invoke_once`](Self::invoke_once); where nothing was told, nothing runs.
+    pub async fn accept_once(
+        &self,
+        batch: Batch,
+        key: &str,
+        told: impl FnOnce(&Submitted) + Send,
+    ) -> Result<Vec<Answer>, SubmitError> {
+        keyed::accept_once(&self.inner, batch, key, told).await
+    }
+
     /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, nobody is asked or told, and
     /// nothing is recorded. Guards are asked; the repeat guard and the budget are not.
     pub async fn forecast(&self, batch: Batch) -> Vec<Forecast> {

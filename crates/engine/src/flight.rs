@@ -48,6 +48,8 @@ pub(crate) struct Scope {
     pub(crate) slots: Option<Arc<tokio::sync::Semaphore>>,
     /// Who looks on.
     pub(crate) watch: Option<Arc<dyn toolcrib_core::Watch>>,
+    /// Whether its calls may have begun before, in a process that is gone.
+    pub(crate) again: bool,
 }
 
 impl Scope {

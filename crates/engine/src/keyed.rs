@@ -88,19 +88,40 @@ struct Accepted {
     is_ours: bool,
 }
 
+impl Accepted {
+    fn submitted(&self) -> Submitted {
+        let calls = self.first.batch.calls.iter().map(|call| call.id).collect();
+        Submitted { batch: self.first.id, calls, is_known: self.is_known }
+    }
+}
+
 /// Accepts a batch; its work goes on beside.
 pub(crate) async fn submit(
     engine: &Arc<Inner>,
     batch: Batch,
     key: Option<&str>,
 ) -> Result<Submitted, SubmitError> {
-    let Accepted { first, is_known, is_ours } = accept(engine, batch, key).await?;
-    let calls = first.batch.calls.iter().map(|call| call.id).collect();
-    let submitted = Submitted { batch: first.id, calls, is_known };
-    if is_ours {
-        let _goes_on_alone = start(engine, first);
+    let accepted = accept(engine, batch, key).await?;
+    let submitted = accepted.submitted();
+    if accepted.is_ours {
+        let _goes_on_alone = start(engine, accepted.first);
     }
     Ok(submitted)
+}
+
+/// Accepts a batch, says what it is, and then gives its answers: that it is accepted is known before it has run.
+pub(crate) async fn accept_once(
+    engine: &Arc<Inner>,
+    batch: Batch,
+    key: &str,
+    told: impl FnOnce(&Submitted) + Send,
+) -> Result<Vec<Answer>, SubmitError> {
+    let accepted = accept(engine, batch.clone(), Some(key)).await?;
+    told(&accepted.submitted());
+    match answers(engine, accepted, key).await? {
+        Some(answers) => Ok(answers),
+        None => invoke_once(engine, batch, key).await,
+    }
 }
 
 /// Runs a batch at most once, and gives everybody who asks for it the same answers.
@@ -110,23 +131,34 @@ pub(crate) async fn invoke_once(
     key: &str,
 ) -> Result<Vec<Answer>, SubmitError> {
     loop {
-        let Accepted { first, is_ours, .. } = accept(engine, batch.clone(), Some(key)).await?;
-        if !is_ours && !is_done(engine, &first).await.map_err(SubmitError::Store)? {
+        let accepted = accept(engine, batch.clone(), Some(key)).await?;
+        if let Some(answers) = answers(engine, accepted, key).await? {
+            return Ok(answers);
+        }
+    }
+}
+
+/// The answers of a batch that was accepted. `None` = it was taken over meanwhile, because this process stood still beyond its lease: the
+/// answers are with whoever has it now.
+async fn answers(
+    engine: &Arc<Inner>,
+    Accepted { first, is_ours, .. }: Accepted,
+    key: &str,
+) -> Result<Option<Vec<Answer>>, SubmitError> {
+    if !is_ours && !is_done(engine, &first).await.map_err(SubmitError::Store)? {
+        return Err(SubmitError::AtWork(key.to_owned()));
+    }
+    let epoch = engine.epoch();
+    let answers = start(engine, first).await;
+    if engine.epoch() != epoch {
+        return Ok(None);
+    }
+    for answer in answers.iter() {
+        if goes_on(engine, answer).await {
             return Err(SubmitError::AtWork(key.to_owned()));
         }
-        let epoch = engine.epoch();
-        let answers = start(engine, first).await;
-        // Where it was taken over meanwhile, because this process stood still beyond its lease, the answers are with whoever has it now.
-        if engine.epoch() != epoch {
-            continue;
-        }
-        for answer in answers.iter() {
-            if goes_on(engine, answer).await {
-                return Err(SubmitError::AtWork(key.to_owned()));
-            }
-        }
-        return Ok(answers.to_vec());
     }
+    Ok(Some(answers.to_vec()))
 }
 
 /// Whether a call is only unknown here, because it goes on in another task or process: it was decided about there.

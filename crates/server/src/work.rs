@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use axum::http::HeaderMap;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
-use toolcrib_app::SubmitError;
 use toolcrib_app::core::store::KEY_CHARS;
 use toolcrib_app::core::{
     Answer, Batch, Call, CallId, CancellationToken, Context, Invoker as _, Origin, ViewRequest,
 };
+use toolcrib_app::{SubmitError, Submitted};
 
 use crate::daemon::Daemon;
 use crate::observe;
@@ -204,11 +204,18 @@ impl Daemon {
         turn: Arc<Turn>,
         told: oneshot::Sender<Vec<CallId>>,
     ) -> Result<Option<Vec<Answer>>, Problem> {
-        let submitted = self.toolcrib().engine().submit(batch.clone(), Some(&key)).await?;
-        let _until_it_ends = self.at_work(given(&batch, submitted.calls.iter().copied()), turn);
-        let _ = told.send(submitted.calls);
-        match self.toolcrib().batch_once(batch, &key).await {
-            Err(SubmitError::AtWork(_)) if !submitted.is_known => Ok(None),
+        let (mut until_it_ends, mut is_known) = (None, false);
+        let accepted = |submitted: &Submitted| {
+            is_known = submitted.is_known;
+            let calls = given(&batch, submitted.calls.iter().copied());
+            until_it_ends = Some(self.at_work(calls, turn));
+            let _ = told.send(submitted.calls.clone());
+        };
+        let answers = self.toolcrib().engine().accept_once(batch.clone(), &key, accepted).await;
+        match answers {
+            Err(SubmitError::AtWork(_)) if !is_known => Ok(None),
+            // Sent before, to another daemon: its answers are waited for.
+            Err(SubmitError::AtWork(_)) => Ok(Some(self.toolcrib().batch_once(batch, &key).await?)),
             answers => answers.map(Some).map_err(Problem::from),
         }
     }

@@ -5,4 +5,6 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+#[cfg(target_os = "linux")]
+mod daemons;
 mod short;

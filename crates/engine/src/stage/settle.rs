@@ -23,6 +23,10 @@ pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolE
     if let Err(error) = &result {
         shape::read(flight, Err(error));
     }
+    let result = match result {
+        Err(error) if was_cut_off(flight).await => Err(cut_off(&error)),
+        result => result,
+    };
     // Notes may repeat what a model or a tool wrote.
     let notes = std::mem::take(&mut flight.notes);
     flight.notes = notes.into_iter().map(|note| shape::words(flight, note)).collect();
@@ -94,6 +98,22 @@ async fn store(
     // Nobody has it but this process, so it is written under a new claim.
     let stored = engine.under_claim(|epoch| settle(CallRecord { epoch, ..record.clone() })).await;
     stored.map(|()| Kept::Ours)
+}
+
+/// Whether the call did not begin now, and did in a process that is gone.
+async fn was_cut_off(flight: &InFlight) -> bool {
+    flight.started_at.is_none()
+        && flight.scope.again
+        && again::was_cut_off(flight.engine(), flight.call).await
+}
+
+/// It did run, so it is not one that was merely refused.
+fn cut_off(why: &ToolError) -> ToolError {
+    let text = format!(
+        "The process that ran this call ended before the call did, and it was not run again: {}",
+        why.message
+    );
+    ToolError::new(ErrorType::Cancelled, text)
 }
 
 /// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is kept all the same.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::json;
 use toolcrib_core::{
     Answer, ApprovalStore as _, Batch, Call, CallId, CallStore as _, Context, Decision,
-    DecisionRecord, Effect, ErrorType, Origin, OutcomeKind, RawArgs, Risk, StoreError,
+    DecisionRecord, Effect, ErrorType, Origin, OutcomeKind, RawArgs, Risk, StoreError, SwitchState,
 };
-use toolcrib_engine::SubmitError;
+use toolcrib_engine::{SubmitError, Switched};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::failing::Part;
@@ -123,6 +123,28 @@ async fn a_batch_that_was_cut_off_is_finished_call_by_call() {
     let calls: Vec<_> = answers.iter().map(|answer| answer.outcome().unwrap().call).collect();
     assert_eq!(calls, submitted.calls);
     assert_eq!((reads.runs(), writes.runs()), (2, 0));
+}
+
+/// Found by the trial of several daemons: what ran, and was refused when it was to run again, was said to have been refused.
+#[tokio::test]
+async fn what_was_cut_off_and_may_not_run_again_was_not_merely_refused() {
+    let machine = Machine::new();
+    let reads = Arc::new(ScriptedTool::new("reads").hangs().spec(|s| s.effect = Effect::Read));
+    let first = machine.process(&[&reads]).await;
+    let calls = vec![Call::new("reads", json!({}))];
+    first.submit(Batch::new(Origin::Rest, calls), Some("k")).await.unwrap();
+    until_runs(&reads, 1).await;
+    machine.kill(&first).await;
+    let next = machine.process(&[&reads]).await;
+    next.set_switch(&Switched::Everything, Some(SwitchState::Off)).unwrap();
+    let accepted = next.recover().await.unwrap().batches.remove(0);
+    let answers = next.finish(accepted).await;
+    let (kind, error_type, message) = failure(answers[0].outcome().unwrap());
+    assert_eq!((kind, error_type), (OutcomeKind::Cancelled, ErrorType::Cancelled));
+    let words = "The process that ran this call ended before the call did, and it was not run again: Tools are disabled.";
+    assert!(message.starts_with(words), "{message}");
+    assert_eq!(reads.runs(), 1);
+    assert!(next.recover().await.unwrap().batches.is_empty(), "it is done");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
