@@ -24,6 +24,7 @@ mod stores;
 mod tool_folders;
 mod toolcrib;
 mod vault;
+mod watch;
 mod workbench;
 
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
@@ -34,6 +35,7 @@ pub use python_settings::{PythonSettings, python_environment};
 pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS, Stores, StoresError};
 pub use toolcrib::{Builder, Toolcrib};
+pub use watch::{Found, Watching};
 
 /// The vocabulary.
 pub use toolcrib_core as core;

@@ -8,7 +8,7 @@ use axum::Router;
 use tokio::sync::oneshot;
 use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
-use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_app::{Found, Stores, Toolcrib};
 
 use crate::door::Door;
 use crate::host::Host;
@@ -18,7 +18,7 @@ use crate::observe::Observe;
 use crate::settings::DaemonSettings;
 use crate::turnstile::Turnstile;
 use crate::work::Work;
-use crate::{door, listen, live, observe, routes, watch};
+use crate::{door, listen, live, observe, routes};
 
 /// Why a daemon cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -95,12 +95,12 @@ impl Daemon {
         let mut drained = std::pin::pin!(async {
             // One that cannot listen takes over nothing from those that work.
             begun.await.ok()?;
-            let watched = watch::begin(self);
+            let watching = self.toolcrib().watch(found);
             tokio::join!(live::tend(self), async {
                 self.stopping().cancelled().await;
                 self.drain_calls().await;
             });
-            Some(watched)
+            Some(watching)
         });
         let mut listening = std::pin::pin!(listen::serve(self, |address| {
             let _ = begin.send(());
@@ -186,5 +186,17 @@ impl Daemon {
 
     pub(crate) fn begun(&self) -> Instant {
         self.shared.begun
+    }
+}
+
+/// Says in the log what the watch over the switches found.
+fn found(found: Found) {
+    match found {
+        Found::Stopped(calls) => {
+            tracing::warn!(calls = calls.len(), "the kill switch stopped calls");
+        }
+        Found::Unreadable(error) => {
+            tracing::error!(%error, "switches cannot be read; no call starts until they can be");
+        }
     }
 }

@@ -22,7 +22,6 @@ mod role;
 mod routes;
 mod settings;
 mod turnstile;
-mod watch;
 mod work;
 
 pub use api::{Access, BASE, Operation, document};

@@ -22,6 +22,7 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     }
     let reply = world::block_on(async {
         let toolcrib = world::at_work(&command.world, command.on_ask).await?;
+        let _watching = toolcrib.watch(|_| ());
         let request = ExecRequest {
             body: &body,
             format: command.format,

@@ -177,6 +177,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     }
     let answer = world::block_on(async {
         let toolcrib = world::at_work(&command.world, command.on_ask).await?;
+        let _watching = toolcrib.watch(|_| ());
         let answer = run_one(&toolcrib, name, RawArgs::Text(args), command.key.as_deref()).await;
         world::settle(&toolcrib).await;
         answer
@@ -302,7 +303,11 @@ struct Line {
 
 fn filter(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let runtime = world::runtime()?;
-    let toolcrib = runtime.block_on(world::at_work(&command.world, command.on_ask))?;
+    let (toolcrib, _watching) = runtime.block_on(async {
+        let toolcrib = world::at_work(&command.world, command.on_ask).await?;
+        let watching = toolcrib.watch(|_| ());
+        Ok::<_, Failure>((toolcrib, watching))
+    })?;
     let code = lines::answer(|line: Line| {
         // A text is read as a model would have written it; a value is taken as it is.
         let args = match line.args {

@@ -18,7 +18,7 @@ use toolcrib_app::core::{Context, ConversationId};
 use toolcrib_app::providers::chat::UserMessage;
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::runner::{Runner, RunnerLimits, Start};
-use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_app::{Stores, Toolcrib, Watching};
 
 use crate::cli::{Brain, World};
 use crate::config::OnAsk;
@@ -40,6 +40,8 @@ pub(crate) use worker::is_worked_on;
 pub(crate) struct Session {
     pub(crate) runner: Runner,
     pub(crate) toolcrib: Toolcrib,
+    /// Lets the kill switch stop what is at work.
+    _watching: Watching,
     pub(crate) stores: Stores,
     pub(crate) agent: Agent,
     pub(crate) models: Vec<Arc<dyn Model>>,
@@ -93,10 +95,12 @@ pub(crate) async fn open(
     let cast = Cast::of(brain, (&toolcrib, &runner), &config, &connections, said, models).await?;
     let Cast { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
+    let watching = toolcrib.watch(|_| ());
     warnings.extend(more);
     Ok(Session {
         runner,
         toolcrib,
+        _watching: watching,
         stores,
         agent,
         models,

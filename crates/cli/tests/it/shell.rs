@@ -1,5 +1,7 @@
 //! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for each conversation.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::support::TestEnv;
@@ -130,4 +132,21 @@ fn a_file_is_opened_where_there_is_a_desktop() {
     call(json!({"path": "/etc/hosts"})).code(1);
     // Without one there is no such tool.
     env.run(&["tool", "show", "open_file"]).code(4);
+}
+
+/// Without a daemon too: whoever stops the tools stops what other processes run.
+#[test]
+fn stopped_tools_stop_what_another_process_runs() {
+    let env = enabled();
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| sh(&env, "execute_shell_command", "touch began; sleep 30"));
+        let until = Instant::now() + Duration::from_secs(20);
+        while env.read("began").is_none() {
+            assert!(Instant::now() < until && !call.is_finished(), "it never began");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        env.run(&["stop-tools"]).code(0);
+        let (reply, _) = call.join().unwrap();
+        assert_eq!(reply["outcome"], "cancelled", "{reply}");
+    });
 }
