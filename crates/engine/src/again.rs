@@ -113,6 +113,22 @@ pub(crate) async fn elsewhere(
     Ok(Some(outcome))
 }
 
+/// The outcome of a call that has ended; `None` = it has not.
+pub(crate) async fn ended(
+    engine: &Inner,
+    call: CallId,
+) -> Result<Option<Box<Outcome>>, StoreError> {
+    let Some(stored) = engine.calls.call(call).await? else { return Ok(None) };
+    let Some(end) = &stored.row.end else { return Ok(None) };
+    Ok(match stored.outcome {
+        Some(outcome) => Some(Box::new(outcome)),
+        None => match without_result(&stored.row, end) {
+            Answer::Done(outcome) => Some(outcome),
+            Answer::Suspended(_) => None,
+        },
+    })
+}
+
 /// Whether an attempt of this call, which has not begun here, was cut off when its process died.
 pub(crate) async fn was_cut_off(engine: &Inner, call: CallId) -> bool {
     let there = engine.calls.call(call).await;

@@ -69,8 +69,8 @@ enum Kept {
     Theirs(Box<Outcome>),
 }
 
-/// Writes the one outcome. A process that stood still beyond its lease may find that somebody else works on the call: if it has not begun
-/// here, what becomes of it is theirs to say.
+/// Writes the one outcome. A process that stood still beyond its lease may find that somebody else works on the call, or has ended it: what
+/// became of it is theirs to say then, whatever it did here.
 async fn store(
     flight: &InFlight,
     record: CallRecord,
@@ -82,15 +82,25 @@ async fn store(
         let keeps = engine.calls.keeps_evidence();
         engine.calls.settle(if keeps { bare.with_outcome(outcome) } else { bare })
     };
-    let never_began = flight.started_at.is_none() && flight.scope.run.is_none();
+    // Whoever takes over a run looks at its calls by itself.
+    let is_alone = flight.scope.run.is_none();
+    let began = record.started_at.is_some();
     let stored = settle(record.clone()).await;
     if let Err(StoreError::Fenced { .. }) = stored {
         engine.lost_claim(record.epoch);
     }
-    match stored {
-        Err(StoreError::Fenced { .. }) if never_began => {}
-        Err(StoreError::Conflict(_)) if never_began && flight.scope.was_taken_for_dead() => {}
-        stored => return stored.map(|()| Kept::Ours),
+    match &stored {
+        Err(StoreError::Fenced { .. }) if is_alone => {}
+        Err(StoreError::Conflict(_))
+            if is_alone && (began || flight.scope.was_taken_for_dead()) => {}
+        _ => return stored.map(|()| Kept::Ours),
+    }
+    // Claimed anew, what was left open is dealt with; this call may be among it.
+    engine.claim().await?;
+    if began {
+        let theirs = again::ended(engine, flight.call).await?;
+        return theirs
+            .map_or_else(|| stored.map(|()| Kept::Ours), |theirs| Ok(Kept::Theirs(theirs)));
     }
     if let Some(theirs) = again::elsewhere(engine, flight.call, &flight.asked).await? {
         return Ok(Kept::Theirs(theirs));

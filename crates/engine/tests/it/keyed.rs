@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use toolcrib_core::{
     Answer, ApprovalStore as _, Batch, Call, CallId, CallStore as _, Context, Decision,
-    DecisionRecord, Effect, ErrorType, Origin, OutcomeKind, RawArgs, Risk, StoreError, SwitchState,
+    DecisionRecord, Effect, ErrorType, Invoker as _, Origin, OutcomeKind, RawArgs, Risk,
+    StoreError, SwitchState,
 };
 use toolcrib_engine::{SubmitError, Switched};
 use toolcrib_testkit::ScriptedTool;
@@ -67,6 +68,32 @@ async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
     engine.calls().release(lost).await.unwrap();
     engine.recover().await.unwrap();
     assert!(engine.claim().await.unwrap() > lost);
+}
+
+/// Found by the trial of several daemons: a daemon that was paused beyond its lease told its caller what nobody else will ever read.
+#[tokio::test]
+async fn whoever_wakes_up_beyond_its_lease_tells_what_is_recorded() {
+    for effect in [Effect::SideEffect, Effect::Read] {
+        for is_dealt_with in [true, false] {
+            let (machine, gated) = (Machine::new(), Gated::safe(effect));
+            let paused = machine.process(&[&gated.tool]).await;
+            let other = machine.process(&[&gated.tool]).await;
+            let batch = work(1);
+            let mut running = paused.invoke(batch.clone());
+            assert!(futures_util::poll!(running.as_mut()).is_pending());
+            machine.kill(&paused).await;
+            if is_dealt_with {
+                other.recover().await.unwrap();
+            }
+            gated.open();
+            let told = done(running.await.remove(0));
+            let case = format!("{effect:?}, {is_dealt_with}");
+            assert_eq!(Some(told.to_text()), machine.text_of(batch.calls[0].id).await, "{case}");
+            let changes = effect == Effect::SideEffect;
+            let kind = if changes { OutcomeKind::Unknown } else { OutcomeKind::Cancelled };
+            assert_eq!(told.kind, kind, "{case}");
+        }
+    }
 }
 
 #[tokio::test]
