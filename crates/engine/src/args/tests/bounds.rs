@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
 use super::super::{Decoded, Limits, MAX_CHANGES, decode};
