@@ -1,0 +1,1 @@
+//! Our door as a server.
