@@ -27,6 +27,10 @@ pub struct Caller {
     pub(crate) request: RequestId,
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) capabilities: ClientCapabilities,
+    /// Whether it wants lines for its log. Today's revision says so in each request.
+    pub(crate) logs: bool,
+    /// What it would have had to declare for a question that could not be put to it.
+    pub(crate) lacks: Mutex<Option<ClientCapabilities>>,
     /// Where questions go when the client is asked by an answer, as today's revision has it; `None` = it is asked by a request of ours.
     pub(crate) questions: Option<mpsc::Sender<Questions>>,
 }
@@ -74,6 +78,17 @@ impl Drop for AtDesk {
     }
 }
 
+/// What a client declares that can answer this.
+fn needed(request: &InputRequest) -> Option<ClientCapabilities> {
+    let name = match request {
+        InputRequest::Elicitation(_) => "elicitation",
+        InputRequest::CreateMessage(_) => "sampling",
+        InputRequest::ListRoots(_) => "roots",
+        _ => return None,
+    };
+    serde_json::from_value(serde_json::json!({ name: {} })).ok()
+}
+
 impl Caller {
     /// Says how far the call is, if the client wants to know.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
@@ -87,6 +102,9 @@ impl Caller {
     /// A line for the client's log.
     #[expect(deprecated, reason = "clients of the older revisions have it")]
     pub async fn log(&self, level: &str, logger: &str, data: Value) {
+        if !self.logs {
+            return;
+        }
         let Ok(level) = serde_json::from_value::<LoggingLevel>(Value::String(level.to_owned()))
         else {
             return;
@@ -119,7 +137,8 @@ impl Caller {
         &self,
         asked: BTreeMap<String, InputRequest>,
     ) -> Result<BTreeMap<String, Value>, NotAsked> {
-        if !asked.values().all(|request| self.can(request)) {
+        if let Some(beyond) = asked.values().find(|request| !self.can(request)) {
+            *self.lacks.lock().unwrap_or_else(PoisonError::into_inner) = needed(beyond);
             return Err(NotAsked::Unable);
         }
         if let Some(questions) = &self.questions {

@@ -45,6 +45,7 @@ fn definitions() -> Vec<(&'static str, Value)> {
         "test_input_required_result_capabilities",
         "test_missing_capability",
         "test_streaming_elicitation",
+        "test_logging_tool",
     ];
     let mut all: Vec<(&str, Value)> = plain.into_iter().map(|name| (name, none())).collect();
     all.push(("test_sampling", one("prompt")));
@@ -127,7 +128,7 @@ impl Fixture {
                 picture(),
                 resource("test://mixed-content-resource", "application/json", "{\"test\":\"data\",\"value\":123}"),
             ])),
-            "test_tool_with_logging" => {
+            "test_tool_with_logging" | "test_logging_tool" => {
                 for words in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
                     caller.log("info", "fixture", json!(words)).await;
                     pause().await;

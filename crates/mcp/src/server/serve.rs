@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -11,9 +12,10 @@ use rmcp::model::{
     GetPromptResult, Implementation, InputResponses, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig, Tool,
+    ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, Tool, UnsubscribeRequestParams, SubscriptionFilter,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use toolcrib_core::{Answer, Call, RawArgs, ToolError, Watch, canonical};
@@ -39,6 +41,11 @@ struct Inner {
     tickets: Tickets<Reply>,
     info: ServerConfig,
 }
+
+/// Where a request of today's revision says that it wants lines for its log.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// How often the tools are looked at for somebody who wants to hear of changes.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// What a request is about that comes back with answers: nobody else's, and nothing else.
 fn about(who: &Who, kind: &str, name: &str, arguments: &Value) -> String {
@@ -134,6 +141,8 @@ impl Serve {
             request: context.id.clone(),
             progress: context.meta.get_progress_token(),
             capabilities,
+            logs: !modern || context.meta.contains_key(LOG_LEVEL),
+            lacks: Mutex::default(),
             questions: send,
         };
         (Arc::new(caller), receive)
@@ -216,11 +225,16 @@ impl Inner {
             }
             answer => answer,
         };
-        match answer {
-            Ok(answer) => answer::result(&answer),
+        let result = match answer {
+            Ok(answer) => answer::result(&answer)?,
             Err(ToolError { message, .. }) => {
-                Ok(CallToolResult::error(vec![ContentBlock::text(message)]))
+                CallToolResult::error(vec![ContentBlock::text(message)])
             }
+        };
+        let lacks = caller.lacks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match lacks.filter(|_| result.is_error == Some(true)) {
+            Some(needed) => Err(ErrorData::missing_required_client_capability(needed)),
+            None => Ok(result),
         }
     }
 
@@ -257,6 +271,7 @@ fn resource(own: super::Resource) -> rmcp::model::Resource {
     resource
 }
 
+#[expect(deprecated, reason = "the older revisions have it")]
 impl ServerHandler for Serve {
     fn get_info(&self) -> ServerConfig {
         self.0.info.clone()
@@ -394,6 +409,58 @@ impl ServerHandler for Serve {
             None => told,
         };
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![told])))
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        accepted.resource_subscriptions = None;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut known = self.0.door.generation();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let now = self.0.door.generation();
+            let told = std::mem::replace(&mut known, now) == now
+                || context.accepted().tools_list_changed != Some(true)
+                || context.sink().notify_tool_list_changed().await.is_ok();
+            if !told {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How much a client wants to be told of is for it to decide; it leaves out what is too little.
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    /// What is stored never changes under its address, so there is no news of it.
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
     }
 
     async fn complete(
