@@ -85,7 +85,10 @@ async fn review(connection: &Connection, now: &Pins) -> Result<(), String> {
     }
 }
 
-fn lifecycle() -> ClientLifecycleMode {
+fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
+    if connection.config().legacy {
+        return ClientLifecycleMode::Initialize;
+    }
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
@@ -93,7 +96,7 @@ fn lifecycle() -> ClientLifecycleMode {
 }
 
 async fn over_stdio(connection: &Connection, program: &Stdio) -> Result<(Service, Process), String> {
-    match start(connection, program, lifecycle()).await {
+    match start(connection, program, lifecycle(connection)).await {
         Ok(started) => Ok(started),
         // Some old servers end at a question that they do not know.
         Err(Failed::Handshake(_)) => {
@@ -161,7 +164,7 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Stri
     config.reinit_on_expired_session = false;
     let transport = StreamableHttpClientTransport::with_client(Reaching(host.http()), config);
     let ours = OurSide(connection.weak());
-    let served = ours.serve_with_lifecycle(transport, lifecycle()).await;
+    let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
     served.map_err(|error| {
         if error.is_authorization_required() {
             let name = &connection.config().name;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub const SECRET: &str = "secret:";
 
 /// Longest call of a tool (DESIGN 9, Bounds: 60 s for MCP).
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Longest name: `server__tool` has 64 characters, and tools need most of them (SPEC 1.1).
 const NAME_CHARS: usize = 30;
@@ -100,6 +100,8 @@ pub struct ServerConfig {
     pub timeout: Duration,
     /// How long it may do nothing before it is let go; the next call connects again.
     pub idle: Duration,
+    /// Whether only the revisions before 2026-07-28 are spoken, without asking for today's first. For old servers that trip over the question.
+    pub legacy: bool,
     /// Whether the owner takes the server at its word where it says that a tool only reads, or that twice is as once.
     pub trusted: bool,
 }
@@ -114,6 +116,7 @@ impl ServerConfig {
             enabled: true,
             timeout: CALL_TIMEOUT,
             idle: Duration::from_secs(300),
+            legacy: false,
             trusted: false,
         }
     }
