@@ -76,8 +76,8 @@ fn reach(config: &ServerConfig) -> Reach {
     match &config.remote {
         Remote::Http(_) => Reach { outbound: true, exec: false, private_read: config.remote.has_secrets() },
         Remote::Stdio(program) => Reach {
-            outbound: program.network || program.unconfined,
-            exec: program.unconfined,
+            outbound: program.network,
+            exec: false,
             private_read: config.remote.has_secrets(),
         },
     }

@@ -5,10 +5,12 @@ mod connecting;
 mod definition;
 mod http;
 mod handler;
+pub mod import;
 mod log;
 mod pins;
 mod result;
 mod server_config;
+pub mod servers_file;
 mod source;
 mod tool;
 
@@ -24,8 +26,7 @@ use toolcrib_sandbox::Process;
 
 /// What connections need of the program around them.
 pub trait Host: Send + Sync + 'static {
-    /// Starts the program of a server with piped input, in the sandbox unless the owner said otherwise. References to secrets in its
-    /// variables are values here.
+    /// Starts the program of a server with piped input, in the sandbox. References to secrets in its variables are values here.
     ///
     /// # Errors
     /// Why it was not started, as a sentence.

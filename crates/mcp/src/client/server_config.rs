@@ -145,8 +145,6 @@ pub struct Stdio {
     pub folder: Option<PathBuf>,
     /// Whether it gets the network that the owner allows to programs.
     pub network: bool,
-    /// Whether it runs outside of the sandbox, as the person's own programs do.
-    pub unconfined: bool,
 }
 
 /// Values of variables may be secrets.
@@ -159,7 +157,6 @@ impl fmt::Debug for Stdio {
             .field("env", &names)
             .field("folder", &self.folder)
             .field("network", &self.network)
-            .field("unconfined", &self.unconfined)
             .finish()
     }
 }
