@@ -13,6 +13,7 @@ mod kept;
 mod keyed;
 mod kill_switch;
 mod locked_file;
+pub mod mcp;
 mod permissions;
 mod python_settings;
 mod reconfigure;

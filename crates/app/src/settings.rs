@@ -58,6 +58,8 @@ pub struct Settings {
     pub locale: Option<String>,
     /// Code execution; `None` = there is no tool for it.
     pub python: Option<PythonSettings>,
+    /// MCP servers whose tools are offered; those that are off are left out.
+    pub mcp_servers: Vec<toolcrib_mcp::client::ServerConfig>,
 }
 
 /// A folder whose sub-folders are tools.
@@ -110,6 +112,7 @@ impl Settings {
             opener: None,
             locale: None,
             python: None,
+            mcp_servers: Vec::new(),
         }
     }
 }

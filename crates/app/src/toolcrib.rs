@@ -1,7 +1,7 @@
 //! A working Toolcrib, and how it is built.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
@@ -17,6 +17,8 @@ use toolcrib_core::{
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy};
+use toolcrib_mcp::client::{Connection, ServerConfig};
+use toolcrib_mcp::desk::Desk;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
@@ -24,6 +26,7 @@ use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::hooks::{Hooks, Relay};
 use crate::kept::SealedRuns;
 use crate::kill_switch::KillSwitch;
+use crate::mcp::{McpHost, McpServers};
 use crate::python_settings;
 use crate::records;
 use crate::settings::{Settings, SetupError};
@@ -41,6 +44,7 @@ pub struct Toolcrib {
     stores: Stores,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitch,
+    mcp: Arc<McpServers>,
     pub(crate) folders: Arc<ToolFolders>,
     pub(crate) hooks: Arc<Relay>,
     pub(crate) host: Arc<Host>,
@@ -141,6 +145,12 @@ impl Toolcrib {
     #[must_use]
     pub fn workbench(&self) -> Option<&Arc<Workbench>> {
         self.workbench.as_ref()
+    }
+
+    /// The MCP servers of the settings.
+    #[must_use]
+    pub fn mcp(&self) -> &Arc<McpServers> {
+        &self.mcp
     }
 
     /// The kill switch of the state folder. Pulled, no tool runs; what is at work is stopped by [`stop_running`](Self::stop_running).
@@ -435,6 +445,8 @@ impl Builder {
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
+        let mcp = mcp_servers(&self.settings, workbench.clone(), &stores)?;
+        mcp.attach(&engine.shared_catalog()).await;
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
@@ -446,6 +458,7 @@ impl Builder {
             shells,
             stores,
             library: self.library,
+            mcp,
             kill_switch,
             folders: Arc::new(folders),
             hooks: relay,
@@ -455,6 +468,31 @@ impl Builder {
         toolcrib.refresh_switches().await?;
         Ok(toolcrib)
     }
+}
+
+/// The servers of these settings, none of them connected.
+fn mcp_servers(
+    settings: &Settings,
+    workbench: Option<Arc<Workbench>>,
+    stores: &Stores,
+) -> Result<Arc<McpServers>, SetupError> {
+    let desk = Desk::default();
+    let host = Arc::new(McpHost {
+        workbench,
+        client: client(settings)?.with_keep_alive(),
+        vault: settings.vault.clone(),
+        facts: Arc::clone(&stores.facts),
+        logs: settings.state.join("mcp"),
+        desk: desk.clone(),
+        servers: OnceLock::new(),
+    });
+    let on = settings.mcp_servers.iter().filter(|server| server.enabled);
+    let connection = |server: &ServerConfig| {
+        Connection::new(server.clone(), Arc::clone(&host) as Arc<dyn toolcrib_mcp::client::Host>)
+    };
+    let servers = Arc::new(McpServers::new(desk, on.map(connection).collect()));
+    let _ = host.servers.set(Arc::downgrade(&servers));
+    Ok(servers)
 }
 
 fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {

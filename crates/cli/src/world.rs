@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::bench::Confines;
 use toolcrib_app::core::near::slips;
+use toolcrib_app::mcp::client::{ServerConfig, servers_file};
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::store::vault::{Secret, Vault};
@@ -64,6 +65,17 @@ pub(crate) async fn with_stores(world: &World) -> Result<Toolcrib, Failure> {
     let config = configured(&world)?;
     let builder = Toolcrib::builder(settings(&world, &config)?).for_agents();
     Ok(builder.stores(stores()?).build().await?)
+}
+
+/// Builds what tries one MCP server, with what is stored of it.
+pub(crate) async fn with_server(world: &World, server: ServerConfig) -> Result<Toolcrib, Failure> {
+    let world = somewhere(world);
+    let config = configured(&world)?;
+    let mut settings = settings(&world, &config)?;
+    settings.mcp_servers = vec![server];
+    let toolcrib = Toolcrib::builder(settings).stores(stores()?).build().await?;
+    output::hide(&toolcrib.engine().sealing().secrets);
+    Ok(toolcrib)
 }
 
 /// Everything that is kept of this person.
@@ -247,12 +259,29 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.workbench = Some(confines(config));
     settings.python = python(config);
     settings.opener = opener();
+    settings.mcp_servers = mcp_servers()?;
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::of_process()));
     settings.protected.extend(userland_folder());
     settings.protected.retain(|path| !path.as_os_str().is_empty());
     Ok(settings)
+}
+
+/// The file of MCP servers; `None` = there is no configuration folder.
+pub(crate) fn mcp_file() -> Option<PathBuf> {
+    Some(config_folder()?.join("mcp.toml"))
+}
+
+/// The MCP servers of this person, those that are off too.
+pub(crate) fn mcp_servers() -> Result<Vec<ServerConfig>, Failure> {
+    let Some(path) = mcp_file() else { return Ok(Vec::new()) };
+    let wrong = |words: String| Failure::configuration(format!("{}: {words}", path.display()));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => servers_file::read(&text).map_err(wrong),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(wrong(error.to_string())),
+    }
 }
 
 /// What programs of tools may touch. Our configuration is not for their eyes.

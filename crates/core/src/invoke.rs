@@ -81,6 +81,12 @@ pub struct RunUsage {
 
 /// Is told what happens to the calls of one batch while it runs. It is called in place: it may look and pass on, and returns at once.
 pub trait Watch: Send + Sync {
+    /// Whether whoever watches puts questions to a person itself. Calls from outside that need one are suspended for it then, with their
+    /// question stored, where they would be denied otherwise; whoever watches decides about them, or leaves them in the inbox.
+    fn takes_questions(&self) -> bool {
+        false
+    }
+
     /// A person is about to be asked; the question is stored.
     fn asked(&self, request: &ApprovalRequest) {
         let _ = request;

@@ -191,6 +191,10 @@ pub struct ModelResult {
     /// Pictures and sounds beside it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Block>,
+    /// Parts with an address, whose words are in the result too; for clients that can show them as what they are. None when the result had to
+    /// be cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Block>,
     /// Parts for people, which no model sees.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_people: Vec<Block>,
@@ -354,6 +358,7 @@ mod tests {
             result: json!("12:00"),
             media: vec![],
             for_people: vec![],
+            resources: Vec::new(),
             structured: None,
             is_error: false,
             artifact: None,
@@ -372,6 +377,7 @@ mod tests {
             result: Value::Null,
             media: vec![],
             for_people: vec![],
+            resources: Vec::new(),
             structured,
             is_error: false,
             artifact: None,

@@ -79,6 +79,7 @@ fn result(value: serde_json::Value, structured: Option<serde_json::Value>) -> Mo
         result: value,
         media: Vec::new(),
         for_people: Vec::new(),
+        resources: Vec::new(),
         structured,
         is_error: false,
         artifact: None,

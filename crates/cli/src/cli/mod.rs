@@ -9,6 +9,7 @@ mod daemon;
 mod doctor;
 mod grant;
 mod logging;
+mod mcp;
 mod past;
 mod python;
 mod rules;
@@ -42,6 +43,7 @@ pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
 pub(crate) use doctor::Doctor;
 pub(crate) use grant::Grant;
 pub(crate) use logging::{LogFormat, Logging};
+pub(crate) use mcp::{Mcp, McpAdd, McpClient, McpImport, McpNamed, McpReview, McpServe};
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
 pub(crate) use python::Python;
 pub(crate) use rules::{
@@ -191,6 +193,9 @@ pub(crate) enum Command {
     /// Look at tools, run one by hand through the same door, or make one of your own.
     #[command(subcommand)]
     Tool(Tool),
+    /// Use the tools of MCP servers, and be one.
+    #[command(subcommand, after_help = mcp::MCP_HELP)]
+    Mcp(Mcp),
     /// Stop every tool at once, in every process: the kill switch.
     #[command(after_help = stop::STOP_HELP)]
     StopTools(StopTools),

@@ -18,6 +18,7 @@ mod explain;
 mod grant;
 mod history;
 mod kit;
+mod mcp;
 mod metrics;
 mod net;
 mod openapi;
@@ -80,6 +81,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
             switch::set(&command, Some(SwitchState::Off), json)
         }
         Command::Tool(Tool::Reset(command)) => switch::set(&command, None, json),
+        Command::Mcp(command) => mcp::run(&command, json),
         Command::StopTools(command) => stop::stop(&command, json),
         Command::StartTools => stop::start(json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),

@@ -46,6 +46,7 @@ pub(crate) fn run(flight: &mut InFlight) -> Step {
     let model = ModelResult {
         result,
         media: shaping.media,
+        resources: if shaping.artifact.is_none() { shaping.resources } else { Vec::new() },
         for_people: shaping.for_people,
         structured,
         is_error: output.is_error,
@@ -131,6 +132,7 @@ struct Shaping<'a> {
     source: Option<String>,
     words: Vec<Words>,
     media: Vec<Block>,
+    resources: Vec<Block>,
     for_people: Vec<Block>,
     artifact: Option<ArtifactRef>,
     flagged: bool,
@@ -145,6 +147,7 @@ impl<'a> Shaping<'a> {
             source,
             words: Vec::new(),
             media: Vec::new(),
+            resources: Vec::new(),
             for_people: Vec::new(),
             artifact: None,
             flagged: false,
@@ -155,13 +158,7 @@ impl<'a> Shaping<'a> {
     fn block(&mut self, block: Block) {
         match self.without_secrets(block) {
             Block::Text { text, media_type } => self.words(text, media_type),
-            Block::Resource { uri, media_type, text } => {
-                let words = text.map_or_else(
-                    || format!("[resource {uri}]"),
-                    |text| format!("[resource {uri}]\n{text}"),
-                );
-                self.words(words, media_type.unwrap_or_else(|| "text/plain".to_owned()));
-            }
+            Block::Resource { uri, media_type, text } => self.resource(uri, media_type, text),
             Block::Html { html } => {
                 let html = self.mask(html);
                 self.for_people.push(Block::Html { html });
@@ -199,6 +196,21 @@ impl<'a> Shaping<'a> {
                 ));
             }
         }
+    }
+
+    /// The words of something with an address, as the model reads them; a client that shows such things gets the same words.
+    fn resource(&mut self, uri: String, media_type: Option<String>, text: Option<String>) {
+        let has_text = text.is_some();
+        let words = text.map_or_else(
+            || format!("[resource {uri}]"),
+            |text| format!("[resource {uri}]\n{text}"),
+        );
+        self.words(words, media_type.clone().unwrap_or_else(|| "text/plain".to_owned()));
+        let shown = self.words.last().and_then(|words| words.shown.split_once('\n'));
+        let text = shown.filter(|_| has_text).map(|(_, text)| text.to_owned());
+        let uri = self.mask(uri);
+        let uri = self.sanitise(&uri, "text/plain").into_owned();
+        self.resources.push(Block::Resource { uri, media_type, text });
     }
 
     /// Pictures and sounds are bytes that a program wrote, so they may hold what it was given.

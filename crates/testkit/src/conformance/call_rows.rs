@@ -93,6 +93,7 @@ pub fn outcome(facts: &CallFacts, result: Result<Value, ToolError>) -> Outcome {
         result,
         media: Vec::new(),
         for_people: Vec::new(),
+        resources: Vec::new(),
         structured: Some(json!({"z": 1, "a": [0.1, 1e300, -0.0, u64::MAX, i64::MIN]})),
         is_error: false,
         artifact: None,

@@ -43,6 +43,7 @@ fn settlement(intent: Intent) -> Settlement {
             result: json!({"written": 3, "share": 0.1, "at": null}),
             media: Vec::new(),
             for_people: Vec::new(),
+            resources: Vec::new(),
             structured: Some(Value::Null),
             is_error: false,
             artifact: None,

@@ -30,6 +30,7 @@ pub(crate) fn way(flight: &InFlight) -> Way {
         "chat" => Way::Ask,
         "background" => Way::Keep,
         _ if settings.inbox => Way::Wait,
+        _ if flight.scope.watch.as_ref().is_some_and(|watch| watch.takes_questions()) => Way::Wait,
         _ => Way::Deny,
     }
 }

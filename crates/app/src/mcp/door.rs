@@ -1,0 +1,89 @@
+//! A Toolcrib as the door of an MCP server, for the one person whose program it is.
+
+use std::sync::Arc;
+
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::{
+    Answer, ApprovalId, Batch, BoxFuture, Call, Context, DecisionRecord, Entry, Invoker as _,
+    Origin, ToolError, View, ViewRequest, Watch,
+};
+use toolcrib_mcp::server::{Door, Shelf, Who};
+
+use super::shelf::Shelves;
+use crate::toolcrib::Toolcrib;
+
+/// A Toolcrib as a door. Its calls are in the channel `external-agent`.
+pub struct ToolcribDoor {
+    toolcrib: Toolcrib,
+    view: Arc<ViewRequest>,
+    shelves: Shelves,
+}
+
+impl ToolcribDoor {
+    /// The door of this Toolcrib, with the tools of this view.
+    #[must_use]
+    pub fn new(toolcrib: Toolcrib, view: ViewRequest) -> Self {
+        let shelves = Shelves::new(toolcrib.clone());
+        Self { toolcrib, view: Arc::new(view), shelves }
+    }
+
+    /// What it is the door of.
+    #[must_use]
+    pub fn toolcrib(&self) -> &Toolcrib {
+        &self.toolcrib
+    }
+}
+
+impl Door for ToolcribDoor {
+    fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
+        Ok(Who { name: "mcp client".to_owned(), known: Arc::new(()) })
+    }
+
+    fn view(&self, _: &Who) -> Arc<View> {
+        self.toolcrib.catalog().view(&self.view)
+    }
+
+    fn tool(&self, name: &str) -> Option<Entry> {
+        self.toolcrib.catalog().view(&self.view).find(name).cloned()
+    }
+
+    fn call<'a>(
+        &'a self,
+        who: &'a Who,
+        call: Call,
+        watch: Option<Arc<dyn Watch>>,
+    ) -> BoxFuture<'a, Result<Answer, ToolError>> {
+        Box::pin(async move {
+            let batch = self.toolcrib.batch_of(vec![call], Origin::Mcp);
+            let context = Context { device: who.name.clone(), ..Context::clone(&batch.context) };
+            let (context, view) = (Arc::new(context), Arc::clone(&self.view));
+            let batch = Batch { context, view, ..batch };
+            let engine = self.toolcrib.engine();
+            let mut answers = match watch {
+                Some(watch) => engine.invoke_watched(batch, watch).await,
+                None => engine.invoke(batch).await,
+            };
+            answers.pop().ok_or_else(|| ToolError::execution("The call has no answer."))
+        })
+    }
+
+    fn decide(
+        &self,
+        approval: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
+        self.toolcrib.engine().decide(approval, decision)
+    }
+
+    fn has_inbox(&self) -> bool {
+        self.toolcrib.engine().settings().inbox
+    }
+
+    fn generation(&self) -> u64 {
+        self.toolcrib.catalog().generation()
+    }
+
+    fn shelf(&self) -> &dyn Shelf {
+        &self.shelves
+    }
+}

@@ -1,0 +1,128 @@
+//! What connections to servers need: the bench, the network, the vault, and a place for what was reviewed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, Weak};
+
+use toolcrib_builtins::workbench::{Needs, Program, Workbench};
+use toolcrib_core::{BoxFuture, CallCtx, FactStore};
+use toolcrib_mcp::client::{Elicitation, Elicited, Host, Pins, Stdio};
+use toolcrib_mcp::desk::Desk;
+use toolcrib_mcp::rmcp::model::InputRequest;
+use toolcrib_net::HttpClient;
+use toolcrib_sandbox::Process;
+use toolcrib_store::vault::{SecretName, Vault};
+
+use super::McpServers;
+
+/// The name under which the key of a question to our own client stands.
+const QUESTION: &str = "question";
+
+pub(crate) struct McpHost {
+    pub(crate) workbench: Option<Arc<Workbench>>,
+    pub(crate) client: HttpClient,
+    pub(crate) vault: Option<Vault>,
+    pub(crate) facts: Arc<dyn FactStore>,
+    pub(crate) logs: PathBuf,
+    pub(crate) desk: Desk,
+    /// The servers that this is the host of; known once they are made.
+    pub(crate) servers: OnceLock<Weak<McpServers>>,
+}
+
+fn fact(server: &str) -> String {
+    format!("mcp.pins.{server}")
+}
+
+impl Host for McpHost {
+    fn start<'a>(
+        &'a self,
+        _: &'a str,
+        program: &'a Stdio,
+    ) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(async move {
+            let bench = self.workbench.as_ref().ok_or("programs cannot be run here")?;
+            let needs = Needs { network: program.network, ..Needs::default() };
+            let mut job = Program::new(&program.command).args(&program.args).needs(needs);
+            for (name, value) in &program.env {
+                job = job.env(name, value);
+            }
+            if let Some(folder) = &program.folder {
+                job = job.folder(folder);
+            }
+            bench.start(&job).await.map_err(|error| error.message)
+        })
+    }
+
+    fn http(&self) -> HttpClient {
+        self.client.clone()
+    }
+
+    fn secret(&self, name: &str) -> Result<String, String> {
+        let none = || format!("the secret {name} is not set; `toolcrib secret set {name}` keeps it");
+        let vault = self.vault.as_ref().ok_or_else(none)?;
+        let secrets = vault.read().map_err(|error| error.to_string())?;
+        let found = name.parse::<SecretName>().ok().and_then(|name| secrets.get(&name).cloned());
+        found.map(|secret| secret.expose().to_owned()).ok_or_else(none)
+    }
+
+    fn pins<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<Pins>> {
+        Box::pin(async move {
+            let text = self.facts.fact(&fact(server)).await.ok()??;
+            serde_json::from_str(&text).ok()
+        })
+    }
+
+    fn keep_pins<'a>(
+        &'a self,
+        server: &'a str,
+        pins: &'a Pins,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let text = serde_json::to_string(pins).map_err(|error| error.to_string())?;
+            let kept = self.facts.put_fact(&fact(server), &text).await;
+            kept.map_err(|error| error.to_string())
+        })
+    }
+
+    fn log_file(&self, server: &str) -> Option<PathBuf> {
+        Some(self.logs.join(format!("{server}.log")))
+    }
+
+    fn changed(&self, server: &str) {
+        let Some(servers) = self.servers.get().and_then(Weak::upgrade) else { return };
+        let server = server.to_owned();
+        // Attaching looks at the connection, which may be in the hands of whoever says this.
+        tokio::spawn(async move { servers.attach_again(&server).await });
+    }
+
+    /// A question in the middle of a call goes to the client that made the call, if one did and can answer.
+    fn ask<'a>(
+        &'a self,
+        call: Option<&'a CallCtx>,
+        question: Elicitation,
+    ) -> BoxFuture<'a, Elicited> {
+        Box::pin(async move {
+            let caller = call.and_then(|call| self.desk.caller(call.call));
+            let Some(caller) = caller.filter(|caller| caller.can_elicit()) else {
+                return Elicited::Decline;
+            };
+            let asked = serde_json::json!({"method": "elicitation/create", "params": question.params});
+            let Ok(asked) = serde_json::from_value::<InputRequest>(asked) else {
+                return Elicited::Decline;
+            };
+            let answers = caller.ask([(QUESTION.to_owned(), asked)].into()).await;
+            let Some(answer) = answers.ok().and_then(|mut all| all.remove(QUESTION)) else {
+                return Elicited::Cancel;
+            };
+            match answer["action"].as_str() {
+                Some("accept") => Elicited::Accept(answer.get("content").cloned()),
+                Some("decline") => Elicited::Decline,
+                _ => Elicited::Cancel,
+            }
+        })
+    }
+
+    fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>) {
+        let Some(caller) = self.desk.caller(call.call) else { return };
+        tokio::spawn(async move { caller.progress(done, total, message).await });
+    }
+}

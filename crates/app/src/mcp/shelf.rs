@@ -1,0 +1,153 @@
+//! What a client finds beside tools: stored results to be read, skills and kits to be filled in.
+
+use std::collections::BTreeMap;
+
+use toolcrib_agent::library::{Kit, Step};
+use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture};
+use toolcrib_mcp::desk::Caller;
+use toolcrib_mcp::server::{Body, Contents, Message, Prompt, Refusal, Resource, Shelf, Who};
+
+use crate::toolcrib::Toolcrib;
+
+/// How the address of an artifact begins.
+const ARTIFACT: &str = "toolcrib://artifacts/";
+/// Artifacts in a list, the newest.
+const LISTED: usize = 100;
+/// Bytes that are read of one.
+const READ: usize = 4 << 20;
+
+/// Whose rows are read, when the door knows an owner.
+pub struct Owner(pub String);
+
+/// The shelves of a Toolcrib.
+pub struct Shelves {
+    toolcrib: Toolcrib,
+}
+
+fn owner(who: &Who) -> &str {
+    who.known.downcast_ref::<Owner>().map_or("", |owner| owner.0.as_str())
+}
+
+impl Shelves {
+    /// Those of this Toolcrib.
+    #[must_use]
+    pub fn new(toolcrib: Toolcrib) -> Self {
+        Self { toolcrib }
+    }
+
+    fn read_artifact(&self, who: &Who, reference: &str) -> Result<Option<Contents>, Refusal> {
+        let artifact = ArtifactRef(reference.to_owned());
+        if !artifact.is_well_formed() {
+            return Ok(None);
+        }
+        let store = &self.toolcrib.stores().artifacts;
+        let failed = |error: toolcrib_core::StoreError| error.to_string();
+        let Some(meta) = store.meta(&artifact, owner(who)).map_err(failed)? else {
+            return Ok(None);
+        };
+        let bytes = store.read(&artifact, owner(who), 0, READ).map_err(failed)?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let media_type = Some(meta.media_type);
+        Ok(Some(match String::from_utf8(bytes) {
+            // What a model reads is made harmless, wherever it lies.
+            Ok(text) => {
+                let text = self.toolcrib.engine().sealing().secrets.mask(text);
+                let text = toolcrib_engine::text::sanitize(&text, "text/plain").text.into_owned();
+                Contents { media_type, body: Body::Text(text) }
+            }
+            Err(error) => Contents { media_type, body: Body::Bytes(error.into_bytes()) },
+        }))
+    }
+}
+
+/// A kit in words.
+fn steps(kit: &Kit) -> String {
+    let step = |(n, step): (usize, &Step)| {
+        format!("{}. {} {} {}", n + 1, step.tool, step.params, step.note)
+    };
+    let steps: Vec<String> = kit.steps.iter().enumerate().map(step).collect();
+    format!("{}\n\n{}", kit.description, steps.join("\n"))
+}
+
+fn resource(meta: ArtifactMeta) -> Resource {
+    Resource {
+        uri: format!("{ARTIFACT}{}", meta.artifact),
+        name: meta.artifact.to_string(),
+        description: Some("A stored result of a tool.".to_owned()),
+        media_type: Some(meta.media_type),
+        size: Some(meta.bytes),
+    }
+}
+
+impl Shelf for Shelves {
+    fn prompts<'a>(&'a self, _: &'a Who) -> BoxFuture<'a, Vec<Prompt>> {
+        Box::pin(async move {
+            let Some(library) = self.toolcrib.library() else { return Vec::new() };
+            let library = library.current();
+            let prompt = |kind: &str, name: &str, description: &str| Prompt {
+                name: format!("{kind}:{name}"),
+                title: Some(name.to_owned()),
+                description: description.to_owned(),
+                arguments: Vec::new(),
+            };
+            let skills =
+                library.skills.iter().map(|skill| prompt("skill", &skill.name, &skill.description));
+            let kits = library.kits.iter().map(|kit| prompt("kit", &kit.name, &kit.description));
+            skills.chain(kits).collect()
+        })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        _: &'a Who,
+        _: &'a Caller,
+        name: &'a str,
+        _: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<Vec<Message>, Refusal>> {
+        Box::pin(async move {
+            let none = || format!("there is no prompt {name}; prompts/list has them");
+            let library = self.toolcrib.library().ok_or_else(none)?;
+            let library = library.current();
+            let text = match name.split_once(':') {
+                Some(("skill", name)) => {
+                    let skill = library.skills.iter().find(|skill| skill.name == name);
+                    let body = skill.ok_or_else(none)?.body();
+                    body.map_err(|fault| format!("the skill {name} {fault}"))?.instructions
+                }
+                Some(("kit", name)) => {
+                    steps(library.kits.iter().find(|kit| kit.name == name).ok_or_else(none)?)
+                }
+                _ => return Err(none()),
+            };
+            Ok(vec![Message { by_model: false, content: Block::text(text) }])
+        })
+    }
+
+    fn resources<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Resource>> {
+        Box::pin(async move {
+            let listed = self.toolcrib.stores().artifacts.list(owner(who), LISTED);
+            listed.unwrap_or_default().into_iter().map(resource).collect()
+        })
+    }
+
+    fn templates(&self) -> Vec<Resource> {
+        vec![Resource {
+            uri: format!("{ARTIFACT}{{ref}}"),
+            name: "artifact".to_owned(),
+            description: Some("A stored result of a tool, by its reference.".to_owned()),
+            ..Resource::default()
+        }]
+    }
+
+    fn read<'a>(
+        &'a self,
+        who: &'a Who,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Contents>, Refusal>> {
+        let read = match uri.strip_prefix(ARTIFACT) {
+            Some(reference) => self.read_artifact(who, reference),
+            None => Ok(None),
+        };
+        Box::pin(std::future::ready(read))
+    }
+}

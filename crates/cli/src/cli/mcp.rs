@@ -1,0 +1,151 @@
+//! `toolcrib mcp`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::World;
+
+pub(super) const MCP_HELP: &str = "\
+Examples:
+  toolcrib mcp add files -- my-files-server --root .
+  toolcrib mcp add tracker --url https://tracker.example/mcp --header 'Authorization=Bearer ${secret:tracker}'
+  toolcrib mcp test files                # starts it, shows its tools, and switches it on
+  toolcrib mcp import ~/.cursor/mcp.json # shows what would be taken over; --write does it
+  toolcrib mcp serve                     # our tools for an MCP client, over standard input and output
+
+Servers are in mcp.toml of the configuration folder. A new one is off until it was tested. What it said of its tools then counts as reviewed; \
+what differs later is held until `toolcrib mcp review NAME --accept` (docs/mcp.md).
+
+Exit codes: 1 a server cannot be reached, 2 usage, 3 the file of servers is wrong, 4 there is no such server, 5 tools are held.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Mcp {
+    /// Add a server: a program after `--`, or an address.
+    Add(McpAdd),
+    /// Take over the servers of another program's file: Claude Desktop, Claude Code, Cursor, VS Code, Codex, goose, Gemini CLI, Zed.
+    Import(McpImport),
+    /// List the servers.
+    List(World),
+    /// Connect to a server, show its tools, and switch it on.
+    Test(McpNamed),
+    /// Show what a server has changed since it was reviewed.
+    Review(McpReview),
+    /// Show what a server wrote of errors.
+    Logs {
+        /// The server.
+        name: String,
+    },
+    /// Say how a server over HTTP is given a token.
+    Auth {
+        /// The server.
+        name: String,
+    },
+    /// Remove a server.
+    Rm {
+        /// The server.
+        name: String,
+    },
+    /// Switch a server on without testing it.
+    Enable {
+        /// The server.
+        name: String,
+    },
+    /// Switch a server off.
+    Disable {
+        /// The server.
+        name: String,
+    },
+    /// Print what another program needs to connect to us.
+    Connect {
+        /// The program.
+        client: McpClient,
+    },
+    /// Be an MCP server over standard input and output.
+    Serve(McpServe),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpAdd {
+    /// Its name: a-z, 0-9, - and single _, at most 30.
+    pub(crate) name: String,
+    /// Its address, if it speaks HTTP.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// A header of every request, NAME=VALUE; may be repeated. `${secret:NAME}` stands for a secret.
+    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// A variable of its program, NAME=VALUE; may be repeated. `secret:NAME` stands for a secret.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+    /// Give its program the network that programs may use.
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) network: bool,
+    /// Take it at its word where it says that a tool only reads.
+    #[arg(long)]
+    pub(crate) trusted: bool,
+    /// The program with its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpImport {
+    /// Files of other programs.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Do it: add the servers, all of them off, and move secrets into the vault.
+    #[arg(long)]
+    pub(crate) write: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpNamed {
+    /// The server.
+    pub(crate) name: String,
+    /// Leave it off.
+    #[arg(long)]
+    pub(crate) keep_off: bool,
+    #[command(flatten)]
+    pub(crate) world: World,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpReview {
+    /// The server.
+    pub(crate) name: String,
+    /// Take what it says now as reviewed.
+    #[arg(long)]
+    pub(crate) accept: bool,
+    #[command(flatten)]
+    pub(crate) world: World,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum McpClient {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// VS Code.
+    Vscode,
+    /// Codex.
+    Codex,
+    /// goose.
+    Goose,
+    /// Gemini CLI.
+    Gemini,
+    /// Zed.
+    Zed,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpServe {
+    /// List a few tools alone: find_tools finds the others, call_tool calls them.
+    #[arg(long)]
+    pub(crate) lean: bool,
+    #[command(flatten)]
+    pub(crate) world: World,
+}

@@ -1,0 +1,115 @@
+//! `toolcrib mcp add|rm|enable|disable`: the file of servers.
+
+use std::io::Write as _;
+
+use serde_json::json;
+use toolcrib_app::mcp::client::{Http, Remote, ServerConfig, ServerName, Stdio, servers_file};
+
+use super::no_server;
+use crate::cli::McpAdd;
+use crate::output::{self, Failure};
+use crate::world;
+
+/// Changes the servers, and writes the file anew: whole, in its place, for this person alone.
+pub(super) fn change<T>(act: impl FnOnce(&mut Vec<ServerConfig>) -> T) -> Result<T, Failure> {
+    let mut servers = world::mcp_servers()?;
+    let result = act(&mut servers);
+    let path = world::mcp_file().ok_or_else(|| {
+        Failure::configuration("there is no configuration folder; set TOOLCRIB_HOME to a folder")
+    })?;
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::run(format!("{} cannot be written: {error}", path.display()))
+    };
+    let folder = path.parent().unwrap_or(&path);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    // A temporary file is for its owner alone.
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    let text = servers_file::write(&servers);
+    file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+    file.persist(&path).map_err(|error| failed(&error))?;
+    Ok(result)
+}
+
+fn pairs(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("`{text}` is no NAME=VALUE"))
+        })?;
+        Ok((name.trim().to_owned(), value.to_owned()))
+    };
+    given.iter().map(pair).collect()
+}
+
+pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
+    let name = ServerName::new(&command.name).map_err(|error| Failure::usage(error.to_string()))?;
+    let remote = match (&command.url, command.command.split_first()) {
+        (Some(url), None) => {
+            Remote::Http(Http { url: url.clone(), headers: pairs(&command.header)? })
+        }
+        (None, Some((program, args))) => Remote::Stdio(Stdio {
+            command: program.clone(),
+            args: args.to_vec(),
+            env: pairs(&command.env)?,
+            folder: None,
+            network: command.network,
+        }),
+        _ => return Err(Failure::usage("give a program after `--`, or an address with --url")),
+    };
+    let config = ServerConfig {
+        enabled: false,
+        trusted: command.trusted,
+        ..ServerConfig::new(name.clone(), remote)
+    };
+    let taken = change(|servers| {
+        let taken = servers.iter().any(|server| server.name == name);
+        if !taken {
+            servers.push(config);
+        }
+        taken
+    })?;
+    if taken {
+        return Err(Failure::usage(format!(
+            "there is a server {name} already; `toolcrib mcp rm {name}` removes it"
+        )));
+    }
+    if json {
+        output::document(&json!({"added": name}), true)?;
+    } else {
+        output::note(&format!(
+            "toolcrib: {name} is added and off; `toolcrib mcp test {name}` tries it and switches it on"
+        ));
+    }
+    Ok(0)
+}
+
+pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
+    let before = world::mcp_servers()?.len();
+    let after = change(|servers| {
+        servers.retain(|server| server.name.as_str() != name);
+        servers.len()
+    })?;
+    if after == before {
+        return Err(no_server(name));
+    }
+    if json {
+        output::document(&json!({"removed": name}), true)?;
+    } else {
+        output::note(&format!("toolcrib: {name} is removed"));
+    }
+    Ok(0)
+}
+
+pub(super) fn switch(name: &str, on: bool, json: bool) -> Result<u8, Failure> {
+    super::named(name)?;
+    change(|servers| {
+        for server in servers.iter_mut().filter(|server| server.name.as_str() == name) {
+            server.enabled = on;
+        }
+    })?;
+    if json {
+        output::document(&json!({"name": name, "enabled": on}), true)?;
+    } else {
+        output::note(&format!("toolcrib: {name} is {}", if on { "on" } else { "off" }));
+    }
+    Ok(0)
+}

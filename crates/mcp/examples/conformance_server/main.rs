@@ -1,0 +1,52 @@
+//! The server that the official conformance suite tests: its tools are entries of our registry, and every call goes through the door.
+//!
+//! `conformance_server --port P`, then `conformance server --url http://127.0.0.1:P/mcp`.
+
+mod door;
+mod shelf;
+mod tools;
+
+use std::sync::Arc;
+
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use toolcrib_core::entry::FixedSource;
+use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
+use toolcrib_mcp::desk::Desk;
+use toolcrib_mcp::server::{HttpSettings, Mode, Serve, service};
+
+type Failed = Box<dyn std::error::Error>;
+
+#[tokio::main]
+async fn main() -> Result<(), Failed> {
+    let port: u16 = match std::env::args().skip_while(|arg| arg != "--port").nth(1) {
+        Some(port) => port.parse()?,
+        None => 0,
+    };
+    let desk = Desk::default();
+    let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
+    let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
+    let source = FixedSource::new("fixture", tools::all(&desk));
+    engine.catalog().attach(&source).await.map_err(|error| error.message)?;
+    let door = Arc::new(door::EngineDoor::new(engine));
+    let serve = Serve::new(door, desk, Mode::Direct, [7; 32]).with_capabilities(|own| {
+        own.logging = Some(Default::default());
+        if let Some(resources) = &mut own.resources {
+            resources.subscribe = Some(true);
+        }
+    });
+    let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
+    let stop = Default::default();
+    let service = service(serve, HttpSettings { hosts, body_bytes: 4 << 20, stop });
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    eprintln!("http://{}/mcp", listener.local_addr()?);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let service = TowerToHyperService::new(service.clone());
+        tokio::spawn(async move {
+            let served = hyper::server::conn::http1::Builder::new();
+            let _ = served.serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}

@@ -1,0 +1,231 @@
+//! From a configuration to a server that answers: its program or address, the revision that both speak, who it is, what it offers.
+
+use std::sync::{Mutex, RwLock};
+use std::time::Instant;
+
+use rmcp::model::{
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+    SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient,
+    RunningService, ServiceError,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::Value;
+use toolcrib_sandbox::Process;
+
+use super::connection::{Connection, Live};
+use super::handler::OurSide;
+use super::http::Reaching;
+use super::pins::{self, Pins};
+use super::server_config::{Http, Remote, Stdio, with_secrets};
+
+/// Bytes of one message: what is longer is thrown away while it comes.
+const MESSAGE_BYTES: usize = 16 << 20;
+/// Pages of a list of tools.
+const PAGES: usize = 200;
+/// Tools of one server.
+const TOOLS: usize = 10_000;
+
+type Service = RunningService<RoleClient, OurSide>;
+
+pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
+    let (service, process) = match &connection.config().remote {
+        Remote::Stdio(program) => {
+            let (service, process) = over_stdio(connection, program).await?;
+            (service, Some(Mutex::new(process)))
+        }
+        Remote::Http(http) => (over_http(connection, http).await?, None),
+    };
+    let info = service.peer().peer_info();
+    let own = info.as_ref().and_then(|info| info.server_info.clone());
+    let server = own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
+    let own_name = own.map(|own| own.name).unwrap_or_default();
+    let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
+    let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
+    let offers = info.as_ref().is_none_or(|info| info.capabilities.tools.is_some());
+    let definitions = if offers {
+        let listed = definitions(service.peer()).await;
+        listed.map_err(|error| format!("its tools could not be listed: {error}"))?
+    } else {
+        Vec::new()
+    };
+    let now = Pins::of(pins::identity(connection.config(), &own_name), &definitions);
+    review(connection, &now).await?;
+    let tells = info
+        .as_ref()
+        .and_then(|info| info.capabilities.tools.as_ref())
+        .is_some_and(|tools| tools.list_changed == Some(true));
+    let modern = info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
+    if tells && modern {
+        listen(connection, service.peer().clone());
+    }
+    let since = Instant::now();
+    let used = Mutex::new(since);
+    let now = RwLock::new(now);
+    Ok(Live { service, now, server, protocol, since, used, _process: process })
+}
+
+/// What is seen for the first time counts as reviewed: the owner has just set the server up. What differs later is held.
+async fn review(connection: &Connection, now: &Pins) -> Result<(), String> {
+    let name = connection.config().name.as_str();
+    match connection.host().pins(name).await {
+        None => connection.host().keep_pins(name, now).await,
+        Some(reviewed) => {
+            if reviewed.held(now).is_empty() {
+                return Ok(());
+            }
+            connection.log().note("its tools differ from what was reviewed; they are held");
+            connection.host().changed(name);
+            Ok(())
+        }
+    }
+}
+
+fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
+    if connection.config().legacy {
+        return ClientLifecycleMode::Initialize;
+    }
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    }
+}
+
+async fn over_stdio(connection: &Connection, program: &Stdio) -> Result<(Service, Process), String> {
+    match start(connection, program, lifecycle(connection)).await {
+        Ok(started) => Ok(started),
+        // Some old servers end at a question that they do not know.
+        Err(Failed::Handshake(_)) => {
+            start(connection, program, ClientLifecycleMode::Initialize).await.map_err(Failed::words)
+        }
+        Err(failed) => Err(failed.words()),
+    }
+}
+
+enum Failed {
+    Start(String),
+    Handshake(String),
+}
+
+impl Failed {
+    fn words(self) -> String {
+        match self {
+            Self::Start(words) | Self::Handshake(words) => words,
+        }
+    }
+}
+
+async fn start(
+    connection: &Connection,
+    program: &Stdio,
+    lifecycle: ClientLifecycleMode,
+) -> Result<(Service, Process), Failed> {
+    let host = connection.host();
+    let mut program = program.clone();
+    for (_, value) in &mut program.env {
+        *value = with_secrets(value, |name| host.secret(name)).map_err(Failed::Start)?;
+    }
+    let name = connection.config().name.as_str();
+    let mut process = host.start(name, &program).await.map_err(Failed::Start)?;
+    let nothing = || Box::new(tokio::io::empty());
+    let stdout = std::mem::replace(&mut process.stdout, nothing());
+    let stderr = std::mem::replace(&mut process.stderr, nothing());
+    let stdin = process.stdin.take();
+    let stdin = stdin.ok_or_else(|| Failed::Start("its input could not be opened".to_owned()))?;
+    let log = connection.weak();
+    tokio::spawn(async move {
+        if let Some(connection) = log.upgrade() {
+            connection.log().follow(stderr).await;
+        }
+    });
+    let transport = AsyncRwTransport::new(stdout, stdin).with_max_line_length(MESSAGE_BYTES);
+    let ours = OurSide(connection.weak());
+    match ours.serve_with_lifecycle(transport, lifecycle).await {
+        Ok(service) => Ok((service, process)),
+        Err(error) => Err(Failed::Handshake(words(&error, &connection.errors()))),
+    }
+}
+
+async fn over_http(connection: &Connection, http: &Http) -> Result<Service, String> {
+    let host = connection.host();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(http.url.as_str());
+    for (name, value) in &http.headers {
+        let value = with_secrets(value, |name| host.secret(name))?;
+        let bad = || format!("the header {name} cannot be sent");
+        let value = http::HeaderValue::from_str(&value).map_err(|_| bad())?;
+        let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        config.custom_headers.insert(name, value);
+    }
+    // A message that was sent is not sent again, whatever became of it.
+    config.reinit_on_expired_session = false;
+    let transport = StreamableHttpClientTransport::with_client(Reaching(host.http()), config);
+    let ours = OurSide(connection.weak());
+    let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
+    served.map_err(|error| {
+        if error.is_authorization_required() {
+            let name = &connection.config().name;
+            return format!("it wants a login: add a header with a token, or see `toolcrib mcp auth {name}`");
+        }
+        words(&error, "")
+    })
+}
+
+/// Why the two did not come together, with the last that the program said.
+fn words(error: &ClientInitializeError, errors: &str) -> String {
+    let error: String = error.to_string().chars().take(500).collect();
+    let last: Vec<&str> = errors.lines().rev().take(3).collect();
+    if last.is_empty() {
+        return error;
+    }
+    let last: String = last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
+    format!("{error}; it wrote: {last}")
+}
+
+/// All tools that a server offers, as it describes them. One that cannot be read does not hide the others.
+pub(super) async fn definitions(peer: &Peer<RoleClient>) -> Result<Vec<Value>, ServiceError> {
+    let mut all = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let request = ListToolsRequest::with_param(params);
+        let page = peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
+        let next = match page {
+            ServerResult::ListToolsResult(page) => {
+                all.extend(page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()));
+                page.next_cursor
+            }
+            // A page with a tool of no known form.
+            ServerResult::CustomResult(page) => {
+                let Some(tools) = page.0.get("tools").and_then(Value::as_array) else {
+                    return Err(ServiceError::UnexpectedResponse);
+                };
+                all.extend(tools.iter().cloned());
+                page.0.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => return Err(ServiceError::UnexpectedResponse),
+        };
+        match next {
+            Some(next) if all.len() < TOOLS => cursor = Some(next),
+            _ => break,
+        }
+    }
+    all.truncate(TOOLS);
+    Ok(all)
+}
+
+/// Hears of changes where the revision has no other way than asking to be told.
+fn listen(connection: &Connection, peer: Peer<RoleClient>) {
+    let connection = connection.weak();
+    tokio::spawn(async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut news) = peer.listen(filter).await else { return };
+        while let Ok(Some(_)) = news.next().await {
+            let Some(connection) = connection.upgrade() else { return };
+            connection.look_again();
+        }
+    });
+}

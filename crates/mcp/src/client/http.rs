@@ -1,0 +1,353 @@
+//! Streamable HTTP over the client that checks every address.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
+    StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::{Sse, SseStream};
+use toolcrib_net::{Follow, Head, HttpClient, HttpError, Limits, Method, Request, Streaming};
+
+/// Bytes of an answer that is no stream.
+const JSON_BYTES: usize = 16 << 20;
+/// Bytes of a stream: a long one is opened again by whoever needs it.
+const STREAM_BYTES: usize = 1 << 30;
+/// Bytes of an answer that is no success.
+const ERROR_BYTES: usize = 64 * 1024;
+/// Longest life of a stream.
+const STREAM_TIME: Duration = Duration::from_secs(24 * 3600);
+
+type Failed = StreamableHttpError<HttpError>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+pub(crate) struct Reaching(pub(crate) HttpClient);
+
+fn limits() -> Limits {
+    Limits {
+        total: STREAM_TIME,
+        idle: None,
+        max_wire_bytes: STREAM_BYTES,
+        max_inflated_bytes: STREAM_BYTES,
+        max_redirects: 0,
+        ..Limits::default()
+    }
+}
+
+fn request(
+    method: Method,
+    uri: &str,
+    session: Option<&str>,
+    token: Option<String>,
+    headers: HashMap<HeaderName, HeaderValue>,
+) -> Request {
+    let mut request = Request { follow: Follow::Never, ..Request::new(method, uri) };
+    let mut add = |name: &str, value: &str| request.headers.push((name.to_owned(), value.to_owned()));
+    add("accept", "application/json, text/event-stream");
+    if let Some(session) = session {
+        add("mcp-session-id", session);
+    }
+    if let Some(token) = token {
+        add("authorization", &format!("Bearer {token}"));
+    }
+    for (name, value) in headers {
+        if let Ok(value) = value.to_str() {
+            add(name.as_str(), value);
+        }
+    }
+    request
+}
+
+fn header<'a>(head: &'a Head, name: &str) -> Option<&'a str> {
+    let found = head.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.as_str())
+}
+
+fn is(head: &Head, media_type: &str) -> bool {
+    let own = header(head, "content-type").unwrap_or_default();
+    own.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
+}
+
+/// An answer that asks for a login.
+fn login(head: &Head) -> Option<Failed> {
+    let challenge = header(head, "www-authenticate")?.to_owned();
+    match head.status {
+        401 => Some(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge))),
+        403 => {
+            let scope = challenge.split("scope=\"").nth(1).and_then(|rest| rest.split('"').next());
+            let scope = scope.map(str::to_owned);
+            let error = InsufficientScopeError::new(challenge, scope);
+            Some(StreamableHttpError::InsufficientScope(error))
+        }
+        _ => None,
+    }
+}
+
+async fn body(streaming: &mut Streaming, most: usize) -> Result<Vec<u8>, Failed> {
+    let mut whole = Vec::new();
+    while let Some(piece) = streaming.body.chunk().await.map_err(StreamableHttpError::Client)? {
+        if whole.len() + piece.len() > most {
+            return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: most });
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole)
+}
+
+/// Bytes since the last event ended, so that one that never ends is not collected.
+#[derive(Default)]
+struct Since {
+    bytes: usize,
+    /// Whether the line that is read is empty so far.
+    blank: bool,
+}
+
+impl Since {
+    /// Whether an event is longer than `most`.
+    fn is_beyond(&mut self, piece: &[u8], most: usize) -> bool {
+        for &byte in piece {
+            self.bytes += 1;
+            match byte {
+                b'\n' | b'\r' if self.blank => self.bytes = 0,
+                b'\n' => self.blank = true,
+                b'\r' => {}
+                _ => self.blank = false,
+            }
+            if self.bytes > most {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn events(streaming: Streaming, most: usize) -> Events {
+    let open = Some((streaming, Since::default()));
+    let pieces = futures_util::stream::unfold(open, move |open| async move {
+        let (mut streaming, mut since) = open?;
+        match streaming.body.chunk().await {
+            Ok(Some(piece)) if since.is_beyond(&piece, most) => {
+                let error = std::io::Error::other(format!("an event is longer than {most} bytes"));
+                Some((Err(error), None))
+            }
+            Ok(Some(piece)) => Some((Ok::<Bytes, std::io::Error>(piece), Some((streaming, since)))),
+            Ok(None) => None,
+            Err(error) => Some((Err(std::io::Error::other(error)), None)),
+        }
+    });
+    SseStream::from_bytes_stream(pieces).boxed()
+}
+
+fn odd(words: impl Into<String>) -> Failed {
+    StreamableHttpError::UnexpectedServerResponse(words.into().into())
+}
+
+impl Reaching {
+    async fn post(
+        &self,
+        uri: &str,
+        message: ClientJsonRpcMessage,
+        session: Option<&str>,
+        token: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let mut request = request(Method::POST, uri, session, token, headers);
+        request.headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        request.body = serde_json::to_vec(&message)?.into();
+        let sent = self.0.send(&request, &limits()).await;
+        let mut streaming = sent.map_err(StreamableHttpError::Client)?;
+        let head = streaming.head.clone();
+        if let Some(login) = login(&head) {
+            return Err(login);
+        }
+        let session_id = header(&head, "mcp-session-id").map(str::to_owned);
+        let awaits = matches!(message, ClientJsonRpcMessage::Request(_));
+        match head.status {
+            202 | 204 => return Ok(StreamableHttpPostResponse::Accepted),
+            404 if session.is_some() => return Err(StreamableHttpError::SessionExpired),
+            200..300 if is(&head, "text/event-stream") => {
+                let events = events(streaming, most);
+                return Ok(StreamableHttpPostResponse::Sse(events, session_id));
+            }
+            200..300 => {
+                let whole = body(&mut streaming, JSON_BYTES).await?;
+                if !awaits {
+                    return Ok(StreamableHttpPostResponse::Accepted);
+                }
+                let message = serde_json::from_slice(&whole)?;
+                return Ok(StreamableHttpPostResponse::Json(message, session_id));
+            }
+            _ => {}
+        }
+        self.no_success(streaming, message, session.is_some(), session_id).await
+    }
+
+    /// An answer that says no: an error of the protocol where it holds one.
+    async fn no_success(
+        &self,
+        mut streaming: Streaming,
+        message: ClientJsonRpcMessage,
+        in_session: bool,
+        session_id: Option<String>,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let status = streaming.head.status;
+        let words = match body(&mut streaming, ERROR_BYTES).await {
+            Ok(words) => words,
+            Err(StreamableHttpError::ResponseBodyTooLarge { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let told = match serde_json::from_slice::<ServerJsonRpcMessage>(&words) {
+            Ok(told @ ServerJsonRpcMessage::Error(_)) if !matches!(status, 401 | 403) => Some(told),
+            _ => None,
+        };
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return Err(odd(format!("HTTP {status}")));
+        };
+        let discovers = matches!(request.request, rmcp::model::ClientRequest::DiscoverRequest(_));
+        if discovers && !in_session && (400..500).contains(&status) && !matches!(status, 401 | 403) {
+            // Old servers, and what stands before them, know the question by no other answer than this.
+            let error = match told {
+                Some(ServerJsonRpcMessage::Error(told)) => told.error,
+                _ => ErrorData::invalid_request(format!("server/discover: HTTP {status}"), None),
+            };
+            let message = ServerJsonRpcMessage::error(error, Some(request.id));
+            return Ok(StreamableHttpPostResponse::Json(message, None));
+        }
+        if let Some(told) = told {
+            return Ok(StreamableHttpPostResponse::Json(told, session_id));
+        }
+        if status == 429 || status >= 500 {
+            let retry = header(&streaming.head, "retry-after").map(str::to_owned);
+            return Err(HttpStatusError::new(status, retry).into());
+        }
+        let words = String::from_utf8_lossy(&words).chars().take(200).collect::<String>();
+        Err(odd(format!("HTTP {status}: {words}")))
+    }
+
+    async fn stream(
+        &self,
+        uri: &str,
+        session: Option<&str>,
+        last_event_id: Option<String>,
+        token: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<Events, Failed> {
+        let mut request = request(Method::GET, uri, session, token, headers);
+        if let Some(id) = last_event_id {
+            request.headers.push(("last-event-id".to_owned(), id));
+        }
+        let sent = self.0.send(&request, &limits()).await;
+        let streaming = sent.map_err(StreamableHttpError::Client)?;
+        if let Some(login) = login(&streaming.head) {
+            return Err(login);
+        }
+        match streaming.head.status {
+            405 => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            200 if is(&streaming.head, "text/event-stream") => Ok(events(streaming, most)),
+            200 => {
+                let own = header(&streaming.head, "content-type").map(str::to_owned);
+                Err(StreamableHttpError::UnexpectedContentType(own))
+            }
+            status @ (429 | 500..) => Err(HttpStatusError::new(status, None).into()),
+            status => Err(odd(format!("HTTP {status}"))),
+        }
+    }
+}
+
+impl StreamableHttpClient for Reaching {
+    type Error = HttpError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let session = session_id.as_deref();
+        self.post(&uri, message, session, auth_header, custom_headers, JSON_BYTES).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let session = session_id.as_deref();
+        self.post(&uri, message, session, auth_header, custom_headers, max_sse_event_size).await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Failed> {
+        let request = request(Method::DELETE, &uri, Some(&session_id), auth_header, custom_headers);
+        let limits = Limits { total: Duration::from_secs(3), ..limits() };
+        let sent = self.0.send(&request, &limits).await;
+        sent.map(drop).map_err(StreamableHttpError::Client)
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<Events, Failed> {
+        let session = session_id.as_deref();
+        self.stream(&uri, session, last_event_id, auth_header, custom_headers, JSON_BYTES).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Result<Events, Failed> {
+        let session = session_id.as_deref();
+        self.stream(&uri, session, last_event_id, auth_header, custom_headers, max_sse_event_size)
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_event_without_an_end_is_too_long() {
+        let check = |pieces: &[&str], beyond: bool| {
+            let mut since = Since::default();
+            let found = pieces.iter().any(|piece| since.is_beyond(piece.as_bytes(), 16));
+            assert_eq!(found, beyond, "{pieces:?}");
+        };
+        check(&["data: aaaa\n\ndata: bbbb\n\n"], false);
+        check(&["data: aaaa\r\n\r", "\ndata: bbbb\r\n\r\n"], false);
+        check(&["data: aaaaa", "aaaaaa"], true);
+        check(&["data: aaaa\n", "data: aaaa\n"], true);
+    }
+}

@@ -1,0 +1,73 @@
+//! Servers of others: their connections, and their tools as entries of our registry.
+
+mod connection;
+mod connecting;
+mod definition;
+mod http;
+mod handler;
+pub mod import;
+mod log;
+mod pins;
+mod result;
+mod server_config;
+pub mod servers_file;
+mod source;
+mod tool;
+
+pub use connection::{Connection, State};
+pub use handler::{Elicitation, Elicited};
+pub use pins::{Change, Held, Pins};
+pub use server_config::{Http, Remote, SECRET, ServerConfig, ServerName, ServerNameError, Stdio};
+pub use source::McpSource;
+
+use toolcrib_core::{BoxFuture, CallCtx};
+use toolcrib_net::HttpClient;
+use toolcrib_sandbox::Process;
+
+/// What connections need of the program around them.
+pub trait Host: Send + Sync + 'static {
+    /// Starts the program of a server with piped input, in the sandbox. References to secrets in its variables are values here.
+    ///
+    /// # Errors
+    /// Why it was not started, as a sentence.
+    fn start<'a>(
+        &'a self,
+        server: &'a str,
+        program: &'a Stdio,
+    ) -> BoxFuture<'a, Result<Process, String>>;
+
+    /// The client that reaches what the owner allows; for servers over HTTP.
+    fn http(&self) -> HttpClient;
+
+    /// The secret of this name.
+    ///
+    /// # Errors
+    /// Why there is none, as a sentence that names it and not its value.
+    fn secret(&self, name: &str) -> Result<String, String>;
+
+    /// What was reviewed of a server; `None` = nothing as yet.
+    fn pins<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<Pins>>;
+
+    /// Keeps what was reviewed of a server.
+    ///
+    /// # Errors
+    /// Why it could not be kept, as a sentence.
+    fn keep_pins<'a>(&'a self, server: &'a str, pins: &'a Pins)
+    -> BoxFuture<'a, Result<(), String>>;
+
+    /// Where a server's errors are written; `None` = they are kept in memory alone.
+    fn log_file(&self, server: &str) -> Option<std::path::PathBuf>;
+
+    /// The tools of a server are others than before: its source is to be attached again.
+    fn changed(&self, server: &str);
+
+    /// A server asks something in the middle of a call.
+    fn ask<'a>(
+        &'a self,
+        call: Option<&'a CallCtx>,
+        question: Elicitation,
+    ) -> BoxFuture<'a, Elicited>;
+
+    /// A server says how far a call is.
+    fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>);
+}

@@ -1,0 +1,165 @@
+//! The file of servers, `mcp.toml`: read whole, or not at all, and written whole.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::server_config::{Http, Remote, ServerConfig, ServerName, Stdio};
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    servers: BTreeMap<ServerName, Row>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    args: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    network: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(default)]
+    enabled: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    trusted: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    legacy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    env: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, String>,
+}
+
+/// The servers of this text.
+///
+/// # Errors
+/// What is wrong with it, as a part of a sentence.
+pub fn read(text: &str) -> Result<Vec<ServerConfig>, String> {
+    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    file.servers.into_iter().map(|(name, row)| server(name, row)).collect()
+}
+
+fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
+    let remote = match (row.command, row.url) {
+        (Some(command), None) if row.headers.is_empty() => Remote::Stdio(Stdio {
+            command,
+            args: row.args,
+            env: row.env.into_iter().collect(),
+            folder: row.folder,
+            network: row.network,
+        }),
+        (None, Some(url)) if row.env.is_empty() && row.args.is_empty() => {
+            Remote::Http(Http { url, headers: row.headers.into_iter().collect() })
+        }
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(format!("the server {name} needs a command or a url, and not both"));
+        }
+        (Some(_), None) => return Err(format!("the server {name} is a program and has no headers")),
+        (None, Some(_)) => {
+            return Err(format!("the server {name} is an address and has no args or env"));
+        }
+    };
+    let mut config = ServerConfig::new(name, remote);
+    (config.enabled, config.trusted, config.legacy) = (row.enabled, row.trusted, row.legacy);
+    if let Some(seconds) = row.timeout_s {
+        config.timeout = Duration::from_secs(seconds);
+    }
+    if let Some(seconds) = row.idle_s {
+        config.idle = Duration::from_secs(seconds);
+    }
+    Ok(config)
+}
+
+/// The text of these servers.
+#[must_use]
+pub fn write(servers: &[ServerConfig]) -> String {
+    let rows = servers.iter().map(|config| (config.name.clone(), row(config)));
+    let file = File { servers: rows.collect() };
+    // What is plain data always has a text.
+    toml::to_string(&file).unwrap_or_default()
+}
+
+fn row(config: &ServerConfig) -> Row {
+    let usual = ServerConfig::new(config.name.clone(), config.remote.clone());
+    let unusual = |time: Duration, usual: Duration| (time != usual).then(|| time.as_secs());
+    let mut row = Row {
+        enabled: config.enabled,
+        trusted: config.trusted,
+        legacy: config.legacy,
+        timeout_s: unusual(config.timeout, usual.timeout),
+        idle_s: unusual(config.idle, usual.idle),
+        ..Row::default()
+    };
+    match &config.remote {
+        Remote::Stdio(program) => {
+            row.command = Some(program.command.clone());
+            row.args.clone_from(&program.args);
+            row.env = program.env.iter().cloned().collect();
+            row.folder.clone_from(&program.folder);
+            row.network = program.network;
+        }
+        Remote::Http(http) => {
+            row.url = Some(http.url.clone());
+            row.headers = http.headers.iter().cloned().collect();
+        }
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[servers.files]
+command = "server-files"
+args = ["--root", "."]
+env = { TOKEN = "secret:files" }
+enabled = true
+timeout_s = 5
+
+[servers.web]
+url = "https://example.org/mcp"
+headers = { Authorization = "Bearer ${secret:web}" }
+"#;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let servers = read(TEXT).unwrap();
+        assert_eq!(servers.len(), 2);
+        assert!(servers[0].enabled && !servers[1].enabled, "off unless it says otherwise");
+        assert_eq!(servers[0].timeout, Duration::from_secs(5));
+        assert_eq!(read(&write(&servers)).unwrap(), servers);
+        assert_eq!(read("").unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_no_server_is_an_error() {
+        for (text, part) in [
+            ("[servers.a]\n", "a command or a url"),
+            ("[servers.a]\ncommand='x'\nurl='y'", "a command or a url"),
+            ("[servers.A]\ncommand='x'", "is no name of a server"),
+            ("[servers.a]\ncommand='x'\nheaders={A='b'}", "no headers"),
+            ("[servers.a]\nurl='x'\nargs=['b']", "no args or env"),
+            ("[servers.a]\ncommand='x'\nenabld=true", "enabld"),
+            ("[server.a]\n", "server"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A server as a source of the registry: what was reviewed of it, without starting it. It is started by the first call.
+
+use std::sync::Arc;
+
+use toolcrib_core::{BoxFuture, Entry, Source, ToolError, remote_name};
+
+use super::connection::Connection;
+use super::definition;
+use super::pins::{Change, Held, Pins};
+use super::tool::RemoteTool;
+
+/// The tools of one server.
+pub struct McpSource {
+    connection: Arc<Connection>,
+}
+
+impl McpSource {
+    /// The tools behind this connection.
+    #[must_use]
+    pub fn new(connection: Arc<Connection>) -> Self {
+        Self { connection }
+    }
+
+    fn entry(&self, pins: &Pins, tool: &str) -> Option<Entry> {
+        let config = self.connection.config();
+        let definition = pins.tools.get(tool)?;
+        Some(match definition::spec(config, &pins.identity, definition) {
+            Ok(spec) => Entry::Local(Arc::new(RemoteTool {
+                spec: Arc::new(spec),
+                connection: Arc::clone(&self.connection),
+                own_name: tool.to_owned(),
+                pinned: pins.hash(tool)?,
+            })),
+            Err(fault) => Entry::broken(definition::canonical_name(config, definition), fault),
+        })
+    }
+
+    fn held(&self, held: &Held) -> Option<Entry> {
+        let server = &self.connection.config().name;
+        let why = match held.change {
+            Change::New => "it is new since the server was reviewed",
+            Change::Changed => "its definition, or the server, is another than was reviewed",
+            Change::Gone => return None,
+        };
+        let name = remote_name(server.as_str(), &held.tool);
+        Some(Entry::broken(name, format!("{why}; see `toolcrib mcp review {server}`")))
+    }
+}
+
+impl Source for McpSource {
+    fn id(&self) -> &str {
+        self.connection.config().name.as_str()
+    }
+
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
+        Box::pin(async move {
+            let name = self.connection.config().name.as_str();
+            let reviewed = match self.connection.host().pins(name).await {
+                Some(reviewed) => reviewed,
+                // One that cannot be reached has no tools, and hinders no other; its state says why.
+                None => match self.connection.live().await {
+                    Ok(live) => live.says(),
+                    Err(_) => return Ok(Vec::new()),
+                },
+            };
+            let held = match self.connection.connected().await {
+                Some(live) => reviewed.held(&live.says()),
+                None => Vec::new(),
+            };
+            let same = |tool: &&String| held.iter().all(|held| held.tool != **tool);
+            let good = reviewed.tools.keys().filter(same);
+            let good = good.filter_map(|tool| self.entry(&reviewed, tool));
+            Ok(good.chain(held.iter().filter_map(|held| self.held(held))).collect())
+        })
+    }
+}

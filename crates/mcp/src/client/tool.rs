@@ -1,0 +1,208 @@
+//! A tool of a server, as the engine sees it.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
+    InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
+use serde_json::{Value, json};
+use toolcrib_core::{
+    BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+};
+
+use super::connection::{Connection, Live};
+use super::result;
+
+/// Rounds of questions in one call (as other implementations).
+const ROUNDS: usize = 10;
+
+/// One tool of one server.
+pub(crate) struct RemoteTool {
+    pub(crate) spec: Arc<ToolSpec>,
+    pub(crate) connection: Arc<Connection>,
+    /// The name that goes over the wire.
+    pub(crate) own_name: String,
+    /// Digest of the reviewed definition.
+    pub(crate) pinned: String,
+}
+
+impl Handler for RemoteTool {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        args: &'a Value,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let stopped = || self.stopped(false);
+            let live = tokio::select! {
+                live = self.connection.live() => live?,
+                () = ctx.cancel.cancelled() => return Err(stopped()),
+            };
+            let server = self.connection.config().name.as_str();
+            live.check(server, &self.own_name, &self.pinned)?;
+            self.rounds(&live, ctx, args).await
+        })
+    }
+}
+
+impl RemoteTool {
+    async fn rounds(
+        &self,
+        live: &Arc<Live>,
+        ctx: &CallCtx,
+        args: &Value,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut params = CallToolRequestParams::new(self.own_name.clone());
+        params.arguments = args.as_object().cloned();
+        for _ in 0..ROUNDS {
+            let answer = self.once(live, ctx, params.clone()).await?;
+            match answer {
+                ServerResult::CallToolResult(answer) => {
+                    return Ok(result::output(self.connection.config().name.as_str(), answer));
+                }
+                ServerResult::InputRequiredResult(wanted) => {
+                    let (answers, state) = self.answer(live, wanted).await;
+                    params.input_responses = (!answers.is_empty()).then_some(answers);
+                    params.request_state = state;
+                }
+                ServerResult::EmptyResult(_) => return Ok(ToolOutput::of(Vec::new())),
+                _ => return Err(self.odd("its answer is no result of a tool")),
+            }
+        }
+        Err(self.odd("it asked again and again"))
+    }
+
+    /// One request and its answer. It is sent once.
+    async fn once(
+        &self,
+        live: &Arc<Live>,
+        ctx: &CallCtx,
+        params: CallToolRequestParams,
+    ) -> Result<ServerResult, ToolError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let peer = live.peer();
+        let options = PeerRequestOptions::no_options();
+        let handle = tokio::select! {
+            sent = peer.send_cancellable_request(request, options) => {
+                sent.map_err(|error| self.failed(&error))?
+            }
+            () = ctx.cancel.cancelled() => return Err(self.stopped(true)),
+        };
+        let _at_work = self.connection.enter(handle.progress_token.clone(), ctx.clone());
+        let mut open = Open { peer: peer.clone(), id: Some(handle.id.clone()) };
+        let answer = tokio::select! {
+            answer = handle.await_response() => answer,
+            () = ctx.cancel.cancelled() => {
+                if std::time::Instant::now() >= ctx.deadline {
+                    self.connection.did_not_answer();
+                }
+                return Err(self.stopped(true));
+            }
+        };
+        open.id = None;
+        self.connection.answered();
+        answer.map_err(|error| self.failed(&error))
+    }
+
+    /// What people answer to what the server wants to know; what it may not ask is left out.
+    async fn answer(
+        &self,
+        live: &Live,
+        wanted: InputRequiredResult,
+    ) -> (InputResponses, Option<String>) {
+        let mut answers = InputResponses::new();
+        for (key, request) in wanted.input_requests.unwrap_or_default() {
+            let answer = match request {
+                InputRequest::Elicitation(request) => {
+                    let answer = live.service.service().elicit(request.params).await;
+                    serde_json::to_value(answer).unwrap_or_default()
+                }
+                InputRequest::ListRoots(_) => json!({"roots": []}),
+                _ => continue,
+            };
+            answers.insert(key, answer);
+        }
+        (answers, wanted.request_state)
+    }
+
+    fn name(&self) -> &str {
+        self.connection.config().name.as_str()
+    }
+
+    /// Somebody stopped the call, or its time was over.
+    fn stopped(&self, sent: bool) -> ToolError {
+        let doubt = if sent && !self.spec.effect.is_repeatable() {
+            " The server was told, but whether it took effect is unknown: check before you call it again."
+        } else {
+            ""
+        };
+        ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
+    }
+
+    fn odd(&self, what: &str) -> ToolError {
+        let text = format!(
+            "The MCP server {} broke the protocol: {what}. Go on without it, or tell the user.",
+            self.name()
+        );
+        ToolError::execution(text)
+    }
+
+    fn failed(&self, error: &ServiceError) -> ToolError {
+        match error {
+            ServiceError::McpError(error) => self.refused(error.code, &error.message),
+            ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
+                self.odd("its answer is no result of a tool")
+            }
+            error => self.lost(error),
+        }
+    }
+
+    /// The server answered with an error of the protocol.
+    fn refused(&self, code: ErrorCode, message: &str) -> ToolError {
+        let message: String = message.chars().take(2000).collect();
+        let text = format!("The MCP server {} refused the call: {message}", self.name());
+        match code {
+            ErrorCode::INVALID_PARAMS => ToolError::validation(text),
+            _ => ToolError::execution(text),
+        }
+    }
+
+    /// The answer will not come. A call that may have changed something is not sent again by anybody.
+    fn lost(&self, error: &ServiceError) -> ToolError {
+        self.connection.log().note(&format!("the answer to {} was lost: {error}", self.own_name));
+        let server = self.name();
+        if self.spec.effect <= Effect::Idempotent {
+            let text = format!(
+                "The connection to the MCP server {server} broke before its answer came. The tool changes nothing, so it can be called again."
+            );
+            return ToolError::new(ErrorType::NetworkError, text).with_detail(error.to_string());
+        }
+        let text = format!(
+            "The connection to the MCP server {server} broke before its answer came: whether the call took effect is unknown. Check before you call it again."
+        );
+        ToolError::new(ErrorType::UnknownOutcome, text).with_detail(error.to_string())
+    }
+}
+
+/// A request that was sent. Dropped without an answer, the server is told that nobody waits.
+struct Open {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let peer = self.peer.clone();
+        let told = json!({"requestId": id, "reason": "nobody waits for it any more"});
+        let Ok(told) = serde_json::from_value::<CancelledNotificationParam>(told) else { return };
+        runtime.spawn(async move { peer.notify_cancelled(told).await });
+    }
+}

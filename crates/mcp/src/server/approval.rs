@@ -1,0 +1,106 @@
+//! A question about a call, put to the person at the client.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest};
+use serde_json::{Value, json};
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::{Answer, ApprovalRequest, Decision, DecisionRecord, ToolError};
+
+use super::{Door, Who};
+use crate::desk::{Caller, NotAsked};
+
+/// The key under which the one question stands.
+const KEY: &str = "approval";
+/// Characters of arguments that are shown.
+const SHOWN: usize = 2000;
+
+/// Asks the person at the client, decides as they say, and goes on with the call. Where nobody answers, the call stays in the inbox if there
+/// is one, and is denied if there is none.
+pub(super) async fn settle(
+    door: &dyn Door,
+    who: &Who,
+    caller: &Caller,
+    request: Box<ApprovalRequest>,
+) -> Result<Answer, ToolError> {
+    let decision = match ask(caller, &request).await {
+        Ok(Some(decision)) => decision,
+        _ if door.has_inbox() => return Ok(Answer::Suspended(request)),
+        _ => Decision::Deny { note: Some("Nobody answered the question.".to_owned()) },
+    };
+    let decided_by = format!("the person at {}", who.name);
+    let record = DecisionRecord { decision, decided_by, decided_at: 0 };
+    match door.decide(request.id, record).await {
+        Ok(Some(answer)) => Ok(answer),
+        // It goes on where it waits.
+        Ok(None) | Err(DecideError::AlreadyDecided(_)) => Ok(Answer::Suspended(request)),
+        Err(error) => Err(ToolError::execution(format!(
+            "The decision could not be taken ({error}), so the call did not run."
+        ))),
+    }
+}
+
+/// `None` = the person gave no answer.
+async fn ask(caller: &Caller, request: &ApprovalRequest) -> Result<Option<Decision>, NotAsked> {
+    let params = question(request).ok_or(NotAsked::Unable)?;
+    let question = InputRequest::Elicitation(ElicitRequest::new(params));
+    let mut answers = caller.ask(BTreeMap::from([(KEY.to_owned(), question)])).await?;
+    Ok(answers.remove(KEY).and_then(|answer| decision(&answer)))
+}
+
+fn question(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
+    let why: Vec<&str> = request.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    let args: String = format!("{:#}", request.args).chars().take(SHOWN).collect();
+    let message = format!(
+        "May {} run? {}\n\nWhy you are asked: {}\nArguments: {args}",
+        request.operation,
+        request.summary,
+        why.join("; ")
+    );
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "decision": {
+                "type": "string",
+                "title": "Decision",
+                "enum": ["approve", "deny"],
+                "enumNames": ["Run it once", "Do not run it"],
+            },
+            "note": {"type": "string", "title": "Words for the model", "maxLength": 500},
+        },
+        "required": ["decision"],
+    });
+    let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
+    serde_json::from_value(params).ok()
+}
+
+/// Only a plain yes runs a call.
+fn decision(answer: &Value) -> Option<Decision> {
+    let note = || answer["content"]["note"].as_str().map(str::to_owned);
+    match answer["action"].as_str()? {
+        "accept" if answer["content"]["decision"] == "approve" => Some(Decision::approve()),
+        "accept" | "decline" => Some(Decision::Deny { note: note() }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_runs_a_call() {
+        let denied = |note: Option<&str>| Some(Decision::Deny { note: note.map(str::to_owned) });
+        for (answer, expected) in [
+            (json!({"action": "accept", "content": {"decision": "approve"}}), Some(Decision::approve())),
+            (json!({"action": "accept", "content": {"decision": "deny", "note": "no"}}), denied(Some("no"))),
+            (json!({"action": "accept"}), denied(None)),
+            (json!({"action": "accept", "content": {"decision": "Approve"}}), denied(None)),
+            (json!({"action": "decline"}), denied(None)),
+            (json!({"action": "cancel"}), None),
+            (json!("approve"), None),
+        ] {
+            assert_eq!(decision(&answer), expected, "{answer}");
+        }
+    }
+}

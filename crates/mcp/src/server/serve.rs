@@ -1,0 +1,477 @@
+//! One server for all clients: what the protocol asks, answered by the door.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
+    CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Implementation, InputResponses, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, Tool, UnsubscribeRequestParams, SubscriptionFilter,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use toolcrib_core::{Answer, Call, RawArgs, ToolError, Watch, canonical};
+
+use super::tickets::{Step, Tickets, Work};
+use super::{Body, Door, Mode, Who, answer, approval, offer};
+use crate::desk::{Caller, Desk};
+
+/// What a request that may ask ends with.
+enum Reply {
+    Tool(Result<CallToolResult, ErrorData>),
+    Prompt(Result<GetPromptResult, ErrorData>),
+}
+
+/// The server.
+#[derive(Clone)]
+pub struct Serve(Arc<Inner>);
+
+struct Inner {
+    door: Arc<dyn Door>,
+    desk: Desk,
+    mode: Mode,
+    tickets: Tickets<Reply>,
+    info: ServerConfig,
+}
+
+/// Where a request of today's revision says that it wants lines for its log.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// How often the tools are looked at for somebody who wants to hear of changes.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What a request is about that comes back with answers: nobody else's, and nothing else.
+fn about(who: &Who, kind: &str, name: &str, arguments: &Value) -> String {
+    canonical::sha256_parts(&[&who.name, kind, name, &canonical::to_string(arguments)])
+}
+
+struct TakesQuestions;
+
+impl Watch for TakesQuestions {
+    fn takes_questions(&self) -> bool {
+        true
+    }
+}
+
+impl Serve {
+    /// A server in front of this door. `key` is random; with another one no client can come back with an answer.
+    #[must_use]
+    pub fn new(door: Arc<dyn Door>, desk: Desk, mode: Mode, key: [u8; 32]) -> Self {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_resources()
+            .enable_completions()
+            .build();
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
+        info.server_info.title = Some("Toolcrib".to_owned());
+        info.instructions = Some("Tools of this machine, behind rules. A call may need the approval of a person; a refusal says what to do.".to_owned());
+        Self(Arc::new(Inner { door, desk, mode, tickets: Tickets::new(key), info }))
+    }
+
+    /// The same with other capabilities, for a door that has more to offer.
+    #[must_use]
+    pub fn with_capabilities(self, change: impl FnOnce(&mut ServerCapabilities)) -> Self {
+        let mut info = self.0.info.clone();
+        change(&mut info.capabilities);
+        let Inner { door, desk, mode, .. } = &*self.0;
+        let key = std::array::from_fn(|_| fastrand::u8(..));
+        Self(Arc::new(Inner {
+            door: Arc::clone(door),
+            desk: desk.clone(),
+            mode: *mode,
+            tickets: Tickets::new(key),
+            info,
+        }))
+    }
+
+    /// Serves one client over its input and output, until it goes away.
+    ///
+    /// # Errors
+    /// Why the two did not come together.
+    pub async fn over(
+        self,
+        input: impl tokio::io::AsyncRead + Send + Unpin + 'static,
+        output: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), String> {
+        use rmcp::ServiceExt as _;
+        let served = self.serve((input, output)).await;
+        let running = match served {
+            Ok(running) => running,
+            // A client that closes at once has said nothing wrong.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        running.waiting().await.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn who(&self, context: &RequestContext<RoleServer>) -> Result<Who, ErrorData> {
+        let parts = context.extensions.get::<::http::request::Parts>();
+        let who = self.0.door.who(parts.map(|parts| &parts.extensions));
+        who.map_err(|words| ErrorData::invalid_request(words, None))
+    }
+
+    /// The way back to whoever asks, and its questions if they are answers of ours.
+    fn caller(
+        context: &RequestContext<RoleServer>,
+    ) -> (Arc<Caller>, Option<mpsc::Receiver<crate::desk::Questions>>) {
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        let modern = context
+            .protocol_version()
+            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let (send, receive) = if modern && can_be_asked(&capabilities) {
+            let (send, receive) = mpsc::channel(1);
+            (Some(send), Some(receive))
+        } else {
+            (None, None)
+        };
+        // Nobody of today's revision is asked by a request.
+        let capabilities = if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
+        let caller = Caller {
+            peer: context.peer.clone(),
+            request: context.id.clone(),
+            progress: context.meta.get_progress_token(),
+            capabilities,
+            logs: !modern || context.meta.contains_key(LOG_LEVEL),
+            lacks: Mutex::default(),
+            questions: send,
+        };
+        (Arc::new(caller), receive)
+    }
+
+    /// Work that may ask: in place where questions are requests, aside where they are answers.
+    async fn run<F>(
+        &self,
+        about: String,
+        questions: Option<mpsc::Receiver<crate::desk::Questions>>,
+        context: &RequestContext<RoleServer>,
+        work: F,
+    ) -> Result<Step<Reply>, ErrorData>
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let stopped = || ErrorData::internal_error("the request was cancelled", None);
+        let Some(questions) = questions else {
+            return tokio::select! {
+                reply = work => Ok(Step::Done(reply)),
+                () = context.ct.cancelled() => Err(stopped()),
+            };
+        };
+        self.follow(Tickets::begin(about, questions, work), context).await
+    }
+
+    async fn follow(
+        &self,
+        work: Work<Reply>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Step<Reply>, ErrorData> {
+        tokio::select! {
+            step = self.0.tickets.go_on(work) => step,
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
+        }
+    }
+
+    /// A request that comes back with answers.
+    async fn comes_back(
+        &self,
+        about: &str,
+        state: &str,
+        given: Option<InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Step<Reply>, ErrorData> {
+        match self.0.tickets.take_up(about, state, given)? {
+            Ok(work) => self.follow(work, context).await,
+            Err(again) => Ok(Step::Asks(again)),
+        }
+    }
+
+    /// The call that a request means; in lean mode one tool calls others by their names.
+    fn call_of(&self, name: &str, arguments: Option<Map<String, Value>>) -> Call {
+        let mut arguments = arguments.unwrap_or_default();
+        if self.0.mode == Mode::Lean
+            && name == offer::CALL_TOOL
+            && let Some(Value::String(inner)) = arguments.get("name").cloned()
+        {
+            let args = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
+            return Call::new(inner, RawArgs::Value(args));
+        }
+        Call::new(name, RawArgs::Value(Value::Object(arguments)))
+    }
+}
+
+fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
+    capabilities.elicitation.is_some()
+        || capabilities.sampling.is_some()
+        || capabilities.roots.is_some()
+}
+
+impl Inner {
+    async fn call(&self, who: Who, caller: Arc<Caller>, call: Call) -> Result<CallToolResult, ErrorData> {
+        let _at_desk = self.desk.enter(call.id, Arc::clone(&caller));
+        let watch = caller.can_elicit().then(|| Arc::new(TakesQuestions) as Arc<dyn Watch>);
+        let asks = watch.is_some();
+        let answer = match self.door.call(&who, call, watch).await {
+            Ok(Answer::Suspended(request)) if asks => {
+                approval::settle(&*self.door, &who, &caller, request).await
+            }
+            answer => answer,
+        };
+        let result = match answer {
+            Ok(answer) => answer::result(&answer)?,
+            Err(ToolError { message, .. }) => {
+                CallToolResult::error(vec![ContentBlock::text(message)])
+            }
+        };
+        let lacks = caller.lacks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match lacks.filter(|_| result.is_error == Some(true)) {
+            Some(needed) => Err(ErrorData::missing_required_client_capability(needed)),
+            None => Ok(result),
+        }
+    }
+
+    async fn prompt(
+        &self,
+        who: Who,
+        caller: Arc<Caller>,
+        name: String,
+        arguments: BTreeMap<String, String>,
+    ) -> Result<GetPromptResult, ErrorData> {
+        let prompt = self.door.shelf().prompt(&who, &caller, &name, &arguments).await;
+        let messages = prompt.map_err(|words| ErrorData::invalid_params(words, None))?;
+        let messages = messages.iter().map(|message| {
+            let role = if message.by_model { Role::Assistant } else { Role::User };
+            rmcp::model::PromptMessage::new(role, answer::block(&message.content))
+        });
+        Ok(GetPromptResult::new(messages.collect()))
+    }
+}
+
+fn arguments(given: Option<Map<String, Value>>) -> BTreeMap<String, String> {
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        value => value.to_string(),
+    };
+    given.unwrap_or_default().into_iter().map(|(name, value)| (name, text(value))).collect()
+}
+
+fn resource(own: super::Resource) -> rmcp::model::Resource {
+    let mut resource = rmcp::model::Resource::new(own.uri, own.name);
+    resource.description = own.description;
+    resource.mime_type = own.media_type;
+    resource.size = own.size;
+    resource
+}
+
+#[expect(deprecated, reason = "the older revisions have it")]
+impl ServerHandler for Serve {
+    fn get_info(&self) -> ServerConfig {
+        self.0.info.clone()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0.door.tool(name).map(|entry| offer::tool(entry.spec()))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let view = self.0.door.view(&self.who(&context)?);
+        Ok(ListToolsResult::with_all_items(offer::tools(&view, self.0.mode)))
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let who = self.who(&context)?;
+        let given = Value::Object(params.arguments.clone().unwrap_or_default());
+        let about = about(&who, "tool", &params.name, &given);
+        let step = if let Some(state) = &params.request_state {
+            self.comes_back(&about, state, params.input_responses, &context).await?
+        } else {
+            let (caller, questions) = Self::caller(&context);
+            let call = self.call_of(&params.name, params.arguments);
+            let inner = Arc::clone(&self.0);
+            let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
+            self.run(about, questions, &context, work).await?
+        };
+        match step {
+            Step::Done(Reply::Tool(result)) => result.map(CallToolResponse::Complete),
+            Step::Done(Reply::Prompt(_)) => Err(mixed_up()),
+            Step::Asks(asks) => Ok(CallToolResponse::InputRequired(asks)),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.0.door.shelf().prompts(&self.who(&context)?).await;
+        let prompts = prompts.into_iter().map(|own| {
+            let arguments = own.arguments.into_iter().map(|(name, about, required)| {
+                rmcp::model::PromptArgument::new(name)
+                    .with_description(about)
+                    .with_required(required)
+            });
+            let arguments: Vec<_> = arguments.collect();
+            let arguments = (!arguments.is_empty()).then_some(arguments);
+            let mut prompt = rmcp::model::Prompt::new(own.name, Some(own.description), arguments);
+            prompt.title = own.title;
+            prompt
+        });
+        Ok(ListPromptsResult::with_all_items(prompts.collect()))
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let who = self.who(&context)?;
+        let given = Value::Object(params.arguments.clone().unwrap_or_default());
+        let about = about(&who, "prompt", &params.name, &given);
+        let step = if let Some(state) = &params.request_state {
+            self.comes_back(&about, state, params.input_responses, &context).await?
+        } else {
+            let (caller, questions) = Self::caller(&context);
+            let inner = Arc::clone(&self.0);
+            let (name, arguments) = (params.name, arguments(params.arguments));
+            let work =
+                async move { Reply::Prompt(inner.prompt(who, caller, name, arguments).await) };
+            self.run(about, questions, &context, work).await?
+        };
+        match step {
+            Step::Done(Reply::Prompt(result)) => result.map(GetPromptResponse::Complete),
+            Step::Done(Reply::Tool(_)) => Err(mixed_up()),
+            Step::Asks(asks) => Ok(GetPromptResponse::InputRequired(asks)),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.0.door.shelf().resources(&self.who(&context)?).await;
+        Ok(ListResourcesResult::with_all_items(resources.into_iter().map(resource).collect()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.0.door.shelf().templates().into_iter().map(|own| {
+            let mut template = rmcp::model::ResourceTemplate::new(own.uri, own.name);
+            template.description = own.description;
+            template.mime_type = own.media_type;
+            template
+        });
+        Ok(ListResourceTemplatesResult::with_all_items(templates.collect()))
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let who = self.who(&context)?;
+        let uri = params.uri;
+        let read = self.0.door.shelf().read(&who, &uri).await;
+        let read = read.map_err(|words| ErrorData::internal_error(words, None))?;
+        let Some(contents) = read else {
+            let data = serde_json::json!({"uri": uri});
+            return Err(ErrorData::resource_not_found(format!("there is no {uri}"), Some(data)));
+        };
+        let told = match contents.body {
+            Body::Text(text) => ResourceContents::text(text, uri),
+            Body::Bytes(bytes) => {
+                use base64::Engine as _;
+                let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+                ResourceContents::blob(data, uri)
+            }
+        };
+        let told = match contents.media_type {
+            Some(media_type) => told.with_mime_type(media_type),
+            None => told,
+        };
+        Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![told])))
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        accepted.resource_subscriptions = None;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut known = self.0.door.generation();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let now = self.0.door.generation();
+            let told = std::mem::replace(&mut known, now) == now
+                || context.accepted().tools_list_changed != Some(true)
+                || context.sink().notify_tool_list_changed().await.is_ok();
+            if !told {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How much a client wants to be told of is for it to decide; it leaves out what is too little.
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    /// What is stored never changes under its address, so there is no news of it.
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Ok(CompleteResult::default())
+    }
+}
+
+fn mixed_up() -> ErrorData {
+    ErrorData::invalid_params("requestState belongs to another request", None)
+}

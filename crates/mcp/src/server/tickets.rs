@@ -1,0 +1,147 @@
+//! Requests that wait for answers of their client, where a revision has the client come back with them: the work stays here, and the client gets
+//! a ticket that nobody can forge.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{
+    ErrorData, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec, SealOptions,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::desk::Questions;
+
+/// How long a client has to come back.
+const TIME: Duration = Duration::from_secs(600);
+/// Requests that wait at one time; the oldest go first.
+const MOST: usize = 1000;
+
+/// Work that may ask, and what it is about: whose request for what.
+pub(super) struct Work<T> {
+    task: JoinHandle<T>,
+    questions: mpsc::Receiver<Questions>,
+    about: String,
+}
+
+impl<T> Drop for Work<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// How far work has come.
+pub(super) enum Step<T> {
+    Done(T),
+    Asks(InputRequiredResult),
+}
+
+struct Waiting<T> {
+    work: Work<T>,
+    asked: BTreeMap<String, InputRequest>,
+    answers: oneshot::Sender<BTreeMap<String, Value>>,
+    since: Instant,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ticket {
+    number: u64,
+}
+
+/// The requests that wait.
+pub(super) struct Tickets<T> {
+    codec: RequestStateCodec,
+    waiting: Mutex<(u64, HashMap<u64, Waiting<T>>)>,
+}
+
+impl<T: Send + 'static> Tickets<T> {
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        Self { codec: RequestStateCodec::new(key.to_vec()), waiting: Mutex::default() }
+    }
+
+    /// Begins work that may ask.
+    pub(super) fn begin(
+        about: String,
+        questions: mpsc::Receiver<Questions>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Work<T> {
+        Work { task: tokio::spawn(work), questions, about }
+    }
+
+    /// Goes on until the work is done or asks.
+    pub(super) async fn go_on(&self, mut work: Work<T>) -> Result<Step<T>, ErrorData> {
+        let broke = || ErrorData::internal_error("the request broke", None);
+        tokio::select! {
+            biased;
+            Some(questions) = work.questions.recv() => self.put_aside(work, questions),
+            done = &mut work.task => done.map(Step::Done).map_err(|_| broke()),
+        }
+    }
+
+    fn put_aside(&self, work: Work<T>, questions: Questions) -> Result<Step<T>, ErrorData> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last, open) = &mut *waiting;
+        open.retain(|_, waiting| waiting.since.elapsed() < TIME);
+        if open.len() >= MOST
+            && let Some(oldest) = open.iter().min_by_key(|(_, w)| w.since).map(|(n, _)| *n)
+        {
+            open.remove(&oldest);
+        }
+        *last += 1;
+        let number = *last;
+        let options = SealOptions::new().associated_data(work.about.as_bytes()).ttl(TIME);
+        let state = self.codec.seal_json_with(&Ticket { number }, &options);
+        let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let Questions { asked, answers } = questions;
+        let result = InputRequiredResult::new(Some(asked.clone()), Some(state));
+        let since = Instant::now();
+        open.insert(number, Waiting { work, asked, answers, since });
+        Ok(Step::Asks(result))
+    }
+
+    /// Takes up what waits under this state, with these answers. `Ok(Err(..))` = answers are missing or of no use, and it asks again.
+    pub(super) fn take_up(
+        &self,
+        about: &str,
+        state: &str,
+        given: Option<InputResponses>,
+    ) -> Result<Result<Work<T>, InputRequiredResult>, ErrorData> {
+        let forged = || ErrorData::invalid_params("requestState is not one of ours, or too old", None);
+        let ticket: Ticket =
+            self.codec.open_json_with(state, about.as_bytes()).map_err(|_| forged())?;
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = &mut waiting.1;
+        let asked = &open.get(&ticket.number).ok_or_else(forged)?.asked;
+        let mut given = given.unwrap_or_default();
+        let usable = |key: &String, request: &InputRequest| {
+            given.get(key).is_some_and(|answer| is_answer(request, answer))
+        };
+        if !asked.iter().all(|(key, request)| usable(key, request)) {
+            let again = InputRequiredResult::new(Some(asked.clone()), Some(state.to_owned()));
+            return Ok(Err(again));
+        }
+        let Some(Waiting { work, asked, answers, .. }) = open.remove(&ticket.number) else {
+            return Err(forged());
+        };
+        given.retain(|key, _| asked.contains_key(key));
+        // Work that does not wait any more has ended, which is found out next.
+        let _ = answers.send(given);
+        Ok(Ok(work))
+    }
+}
+
+/// Whether this can be the answer to that.
+fn is_answer(request: &InputRequest, answer: &Value) -> bool {
+    match request {
+        InputRequest::Elicitation(_) => {
+            let action = answer.get("action").and_then(Value::as_str);
+            matches!(action, Some("accept" | "decline" | "cancel"))
+        }
+        InputRequest::CreateMessage(_) => answer.get("content").is_some(),
+        InputRequest::ListRoots(_) => answer.get("roots").is_some_and(Value::is_array),
+        _ => false,
+    }
+}
