@@ -1,4 +1,4 @@
-//! `execute_shell_command`: a command line for bash, in the sandbox.
+//! `execute_shell_command`: a command line for the shell, where the owner's settings say.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,13 +16,12 @@ use toolcrib_sandbox::{Status, Stop};
 
 use super::{base_spec, examples};
 use crate::shell::background::{Background, State};
+use crate::shell::place::Place;
 use crate::shell::{Answer, How, Owner, Ran, Shells, Stream, Wanted, facts, names};
-use crate::workbench::unreached;
+use crate::workbench::{Confines, unreached};
 
-/// Seconds that a command may run unless it says otherwise, and most of them (seed 000: 30, 120).
+/// Seconds that a command may run unless it says otherwise (seed 000: 30). The most is its [place's](Place::most_time).
 const SECONDS: u64 = 30;
-/// See [`SECONDS`].
-const MOST_SECONDS: u64 = 120;
 
 /// Time of the call as a whole. A command's own time begins when its shell is free, so a call may wait for others before it.
 const WHOLE: Duration = Duration::from_secs(600);
@@ -46,9 +45,9 @@ pub(crate) struct ExecuteShellCommand {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The shell command to execute, for bash.
+    /// The shell command to execute.
     command: String,
-    /// Timeout in seconds, 1 to 120. Default: 30. Not used with background.
+    /// Timeout in seconds, 1 to 120 (in a Linux userland 60). Default: 30. Not used with background.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
     /// Folder to change to first; a relative one begins at the workspace. The shell stays there.
@@ -61,12 +60,17 @@ pub(crate) struct Args {
     fresh: Option<bool>,
 }
 
+/// The tool as it is with nothing configured.
 pub(crate) fn spec() -> ToolSpec {
+    spec_at(&Confines::default())
+}
+
+fn spec_at(confines: &Confines) -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "execute_shell_command",
         &format!(
-            "Run a command with bash on {}, in a sandbox: it can change the workspace and its own home folder and read the system; hosts on the network have to be allowed by the user. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
-            system()
+            "Run a command with {}. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
+            Place::of(confines).words(confines)
         ),
     );
     spec.title = "Run a shell command".to_owned();
@@ -92,20 +96,11 @@ pub(crate) fn spec() -> ToolSpec {
     spec
 }
 
-/// The system as people call it.
-fn system() -> &'static str {
-    match std::env::consts::OS {
-        "linux" => "Linux",
-        "macos" => "macOS",
-        other => other,
-    }
-}
-
 impl Tool for ExecuteShellCommand {
     type Args = Args;
 
     fn spec(&self) -> ToolSpec {
-        spec()
+        spec_at(&self.shells.bench().confines())
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
@@ -116,7 +111,7 @@ impl Tool for ExecuteShellCommand {
             assessment.effect = assessment.effect.max(Effect::SideEffect);
         }
         // In a closed sandbox nothing leaves and nothing beyond the workspace changes (DESIGN 9, Taint).
-        assessment.reach.exec = !self.shells.bench().confines().is_closed();
+        assessment.reach.exec = !self.is_closed(self.shells.place());
         Ok(assessment)
     }
 
@@ -130,13 +125,13 @@ impl Tool for ExecuteShellCommand {
             command: args.command,
             folder,
             env: args.env.unwrap_or_default(),
-            time: Duration::from_secs(args.timeout.unwrap_or(SECONDS).clamp(1, MOST_SECONDS)),
+            time: Duration::from_secs(args.timeout.unwrap_or(SECONDS).max(1)),
             fresh: args.fresh.unwrap_or_default(),
         };
         let time = wanted.time;
         let ran = self.shells.run(ctx, wanted).await?;
-        let trust = self.trust();
-        said(&ran, time).map(|output| output.from(trust, "shell"))
+        let trust = self.trust(ran.place);
+        said(&ran, time.min(ran.place.most_time())).map(|output| output.from(trust, "shell"))
     }
 }
 
@@ -153,10 +148,14 @@ impl ExecuteShellCommand {
         path.to_string_lossy().into_owned()
     }
 
+    /// Whether nothing leaves a place, and nothing beyond the workspace changes.
+    fn is_closed(&self, place: Place) -> bool {
+        place.is_closed(&self.shells.bench().confines())
+    }
+
     /// Whose words a command writes: where nothing comes in from outside, those of the workspace.
-    fn trust(&self) -> Trust {
-        let is_closed = self.shells.bench().confines().is_closed();
-        if is_closed { Trust::Workspace } else { Trust::External }
+    fn trust(&self, place: Place) -> Trust {
+        if self.is_closed(place) { Trust::Workspace } else { Trust::External }
     }
 
     async fn start(
@@ -174,7 +173,7 @@ impl ExecuteShellCommand {
         let env = args.env.unwrap_or_default();
         let started = self.shells.start(owner, &args.command, folder.as_deref(), &env).await?;
         let state = started.settle(AT_ONCE).await;
-        Ok(began(&started, state).from(self.trust(), "shell"))
+        Ok(began(&started, state).from(self.trust(self.shells.place()), "shell"))
     }
 }
 
@@ -243,7 +242,7 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
         notes.push("The shell of this conversation had ended since the last command, so this was a new one: variables, functions and folder were gone.".to_owned());
     }
     if timed_out {
-        notes.push("It and all that it had started were ended. If it needs longer, raise `timeout` (at most 120) or use background=true.".to_owned());
+        notes.push("It and all that it had started were ended. If it needs longer, raise `timeout` or use background=true.".to_owned());
     }
     if shell_died {
         notes.push("The shell ended with it. The next command gets a new one in the workspace folder; variables and functions are gone.".to_owned());

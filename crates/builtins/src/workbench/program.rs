@@ -22,7 +22,19 @@ pub struct Program {
     pub(super) time: Option<Duration>,
     pub(super) keep: usize,
     pub(super) bridge: bool,
-    pub(super) in_userland: bool,
+    pub(super) on: On,
+}
+
+/// Which system a program runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum On {
+    /// That of the host, in a sandbox.
+    #[default]
+    Sandbox,
+    /// The Linux userland, in a sandbox.
+    Userland,
+    /// The host itself.
+    Host,
 }
 
 /// What a program needs of what the owner allows. It never gets more than that, but for the paths that the tool itself names.
@@ -66,7 +78,7 @@ impl Program {
             time: None,
             keep: KEEP,
             bridge: false,
-            in_userland: false,
+            on: On::default(),
         }
     }
 
@@ -74,7 +86,15 @@ impl Program {
     /// the network allows. The folders of the workspace are at their own places.
     #[must_use]
     pub fn in_userland(mut self) -> Self {
-        self.in_userland = true;
+        self.on = On::Userland;
+        self
+    }
+
+    /// The same on the host itself, without any wall: it can do what the person can whose process this is. Only where the owner says so; its
+    /// needs count for nothing.
+    #[must_use]
+    pub fn native(mut self) -> Self {
+        self.on = On::Host;
         self
     }
 
