@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
+use toolcrib_sandbox::HostRules;
 
 use crate::workbench::Workbench;
 use background::Processes;
@@ -64,6 +65,8 @@ pub(crate) struct Wanted {
     pub(crate) time: Duration,
     /// Whether it gets a shell of its own that ends with it.
     pub(crate) fresh: bool,
+    /// Hosts that it reaches besides; then it is a shell of its own.
+    pub(crate) hosts: HostRules,
 }
 
 impl Wanted {
@@ -151,10 +154,11 @@ impl Shells {
         command: &str,
         folder: Option<&str>,
         env: &BTreeMap<String, String>,
+        hosts: HostRules,
     ) -> Result<Arc<background::Background>, ToolError> {
         let place = self.place();
         let whole = driver::with(place.language, command, folder, env);
-        self.processes.start(owner, command, place.shell([&*whole])).await
+        self.processes.start(owner, command, place.shell([&*whole], hosts)).await
     }
 
     /// Where those run that start now.
@@ -169,7 +173,8 @@ impl Shells {
 
     /// Runs a command: in the shell of its conversation, or in one of its own where it is in none or wants that.
     pub(crate) async fn run(&self, call: &CallCtx, wanted: Wanted) -> Result<Ran, ToolError> {
-        let owner = Owner::of(call).filter(|_| !wanted.fresh);
+        let owner =
+            Owner::of(call).filter(|_| !wanted.fresh && wanted.hosts == HostRules::default());
         let Some(owner) = owner else {
             let place = self.place();
             let answer = self.once(place, call, &wanted).await?;
@@ -202,7 +207,7 @@ impl Shells {
         call: &CallCtx,
         wanted: &Wanted,
     ) -> Result<Answer, ToolError> {
-        let session = self.session(place).await?;
+        let session = self.session(place, wanted.hosts.clone()).await?;
         let (answer, answered) = oneshot::channel();
         tokio::spawn(session.run_once(wanted.ask(place, call, answer)));
         answered.await.map_err(|_| no_input())
@@ -218,7 +223,7 @@ impl Shells {
             None => Is::New,
         };
         let place = self.place();
-        let session = self.session(place).await?;
+        let session = self.session(place, HostRules::default()).await?;
         let (asks, asked) = mpsc::channel(MOST_WAITING);
         tokio::spawn(session.serve(asked));
         let fresh = shell.insert(Shell { place, asks });
@@ -255,8 +260,9 @@ impl Shells {
         }
     }
 
-    async fn session(&self, place: Place) -> Result<Session, ToolError> {
-        let process = self.bench.start(&place.shell(place.language.driver())).await?;
+    async fn session(&self, place: Place, hosts: HostRules) -> Result<Session, ToolError> {
+        let program = place.shell(place.language.driver(), hosts);
+        let process = self.bench.start(&program).await?;
         Session::new(process, place).ok_or_else(no_input)
     }
 }

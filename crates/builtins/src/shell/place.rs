@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use toolcrib_sandbox::Network;
 use toolcrib_sandbox::userland::{ShellTarget, State};
+use toolcrib_sandbox::{HostRules, Network};
 
 use super::driver::Language;
 use crate::workbench::{Confines, Needs, Program};
@@ -39,12 +39,17 @@ impl Place {
     }
 
     /// A shell without any start-up file, with what it needs. The first argument is its program.
-    pub(super) fn shell<'a>(self, args: impl IntoIterator<Item = &'a str>) -> Program {
+    /// It reaches these hosts besides those that are allowed.
+    pub(super) fn shell<'a>(
+        self,
+        args: impl IntoIterator<Item = &'a str>,
+        hosts: HostRules,
+    ) -> Program {
         let program = match self.language {
             Language::Bash => Program::new("bash").args(["--noprofile", "--norc", "-c"]),
             Language::Sh => Program::new("sh").args(["-c"]),
         };
-        let program = program.args(args).needs(Needs { network: true, ..Needs::default() });
+        let program = program.args(args).needs(Needs { network: true, hosts, ..Needs::default() });
         match self.target {
             ShellTarget::Userland => program.in_userland(),
             ShellTarget::HostSandbox => program,

@@ -12,7 +12,8 @@ use toolcrib_core::{
     Assessment, Block, CallCtx, Effect, ErrorType, Permission, Reach, Risk, Tool, ToolError,
     ToolOutput, ToolSpec, Trust,
 };
-use toolcrib_sandbox::{Status, Stop};
+use toolcrib_sandbox::userland::ShellTarget;
+use toolcrib_sandbox::{HostRule, HostRules, Network, Status, Stop};
 
 use super::{base_spec, examples};
 use crate::shell::background::{Background, State};
@@ -31,6 +32,9 @@ const MOST_BYTES: usize = 60 * 1024;
 
 /// Characters of a command in the line for the person who is asked.
 const SUMMARY: usize = 300;
+
+/// The rule of a host that is not among those that are allowed.
+const NOT_LISTED: &str = "host.not_listed";
 
 /// How long a program in the background is looked at before the answer: what fails at once is said at once.
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -58,6 +62,10 @@ pub(crate) struct Args {
     background: Option<bool>,
     /// Run it in a clean shell of its own: nothing carries over, in either direction. Default: false.
     fresh: Option<bool>,
+    /// Hosts on the network that the command needs and that are not allowed yet, such as "example.com" or "example.com:8443"; the user is
+    /// asked. It runs in a clean shell then.
+    #[schemars(length(max = 8))]
+    hosts: Option<Vec<String>>,
 }
 
 /// The tool as it is with nothing configured.
@@ -112,14 +120,24 @@ impl Tool for ExecuteShellCommand {
         }
         // In a closed sandbox nothing leaves and nothing beyond the workspace changes (DESIGN 9, Taint).
         assessment.reach.exec = !self.is_closed(self.shells.place());
+        for host in self.hosts(args)? {
+            assessment.permissions.push(Permission::Host(host.to_string()));
+            assessment.reach = Reach { exec: true, outbound: true, ..assessment.reach };
+        }
         Ok(assessment)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         check(&args)?;
-        let folder = args.working_dir.as_ref().map(|folder| self.at(folder));
+        let hosts = HostRules::from_iter(self.hosts(&args)?);
+        let mut folder = args.working_dir.as_ref().map(|folder| self.at(folder));
+        if hosts != HostRules::default() && args.fresh != Some(true) {
+            // A shell of its own, where the conversation's is.
+            let owner = Owner::of(ctx);
+            folder = folder.or_else(|| owner.and_then(|owner| self.shells.folder(&owner)));
+        }
         if args.background == Some(true) {
-            return self.start(ctx, args, folder).await;
+            return self.start(ctx, args, folder, hosts).await;
         }
         let wanted = Wanted {
             command: args.command,
@@ -127,6 +145,7 @@ impl Tool for ExecuteShellCommand {
             env: args.env.unwrap_or_default(),
             time: Duration::from_secs(args.timeout.unwrap_or(SECONDS).max(1)),
             fresh: args.fresh.unwrap_or_default(),
+            hosts,
         };
         let time = wanted.time;
         let ran = self.shells.run(ctx, wanted).await?;
@@ -148,6 +167,33 @@ impl ExecuteShellCommand {
         path.to_string_lossy().into_owned()
     }
 
+    /// Hosts that the call names and that are not allowed: a person is asked about each one.
+    fn hosts(&self, args: &Args) -> Result<Vec<HostRule>, ToolError> {
+        let Some(named) = args.hosts.as_ref().filter(|hosts| !hosts.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let allowed = match (self.shells.place().target, &self.shells.bench().confines().network) {
+            (ShellTarget::Native, _) | (_, Network::Full) => return Ok(Vec::new()),
+            (_, Network::None) => {
+                return Err(ToolError::validation(
+                    "The user's settings give commands no network at all, so no host can be asked for. Go on without, or tell the user that it is `sandbox.network` of the configuration.",
+                ));
+            }
+            (_, Network::Hosts(hosts)) => hosts.clone(),
+        };
+        let read = |host: &String| {
+            let rule = host.parse::<HostRule>().ok().filter(HostRule::is_one);
+            rule.ok_or_else(|| {
+                ToolError::validation(format!(
+                    "{host:?} in `hosts` is no host. Write a name such as \"example.com\" or \"example.com:8443\", without a scheme, a path or a star."
+                ))
+            })
+        };
+        let mut hosts = named.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        hosts.retain(|host| !allowed.covers(host));
+        Ok(hosts)
+    }
+
     /// Whether nothing leaves a place, and nothing beyond the workspace changes.
     fn is_closed(&self, place: Place) -> bool {
         place.is_closed(&self.shells.bench().confines())
@@ -163,6 +209,7 @@ impl ExecuteShellCommand {
         ctx: &CallCtx,
         args: Args,
         folder: Option<String>,
+        hosts: HostRules,
     ) -> Result<ToolOutput, ToolError> {
         let Some(owner) = Owner::of(ctx) else {
             return Err(ToolError::validation(
@@ -171,7 +218,8 @@ impl ExecuteShellCommand {
         };
         let folder = folder.or_else(|| self.shells.folder(&owner));
         let env = args.env.unwrap_or_default();
-        let started = self.shells.start(owner, &args.command, folder.as_deref(), &env).await?;
+        let started =
+            self.shells.start(owner, &args.command, folder.as_deref(), &env, hosts).await?;
         let state = started.settle(AT_ONCE).await;
         Ok(began(&started, state).from(self.trust(self.shells.place()), "shell"))
     }
@@ -251,6 +299,17 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
         notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
     }
     notes.extend(unreached(refused));
+    let unlisted: Vec<String> = refused
+        .iter()
+        .filter(|one| one.rule == NOT_LISTED)
+        .map(|one| asked_for(&one.host))
+        .collect();
+    if !unlisted.is_empty() {
+        notes.push(format!(
+            "To ask the user about it, call again with hosts: {}.",
+            serde_json::Value::from(unlisted)
+        ));
+    }
     let mut content = vec![Block::text(
         [head]
             .into_iter()
@@ -275,6 +334,12 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
     }));
     output.is_error = code.is_none();
     Ok(output)
+}
+
+/// A host as `hosts` names it: without a port that is the usual one.
+fn asked_for(host: &str) -> String {
+    let usual = |port| host.strip_suffix(port);
+    usual(":443").or_else(|| usual(":80")).unwrap_or(host).to_owned()
 }
 
 fn end_of(status: Status, stopped: Option<Stop>, lasts: bool) -> String {

@@ -148,7 +148,10 @@ impl Confines {
                 (_, false) => Network::None,
                 // So that what is asked for can be said.
                 (Network::None, true) => no_hosts(),
-                (network, true) => network.clone(),
+                (Network::Hosts(hosts), true) => {
+                    Network::Hosts(hosts.clone().and(needs.hosts.clone()))
+                }
+                (Network::Full, true) => Network::Full,
             },
             resources: needs.resources.unwrap_or(self.resources),
             minimum: self.minimum.max(Level::Reduced),

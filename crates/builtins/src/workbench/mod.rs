@@ -67,6 +67,12 @@ impl Workbench {
         self
     }
 
+    /// What makes the sandboxes, for others that need some.
+    #[must_use]
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
+    }
+
     /// What programs may touch now.
     #[must_use]
     pub fn confines(&self) -> Arc<Confines> {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use toolcrib_sandbox::Resources;
+use toolcrib_sandbox::{HostRules, Resources};
 
 /// Bytes kept of each stream, half at its beginning and half at its end, unless the tool says otherwise.
 const KEEP: usize = 256 * 1024;
@@ -44,6 +44,8 @@ pub struct Needs {
     pub workspace: Room,
     /// Whether it gets the network that the owner configured; else none at all.
     pub network: bool,
+    /// Hosts that it reaches besides, which a person was asked about.
+    pub hosts: HostRules,
     /// More files and folders that it may read, which the tool vouches for: never a path that a model chose.
     pub readable: Vec<PathBuf>,
     /// More files and folders that it may change, such as a scratch folder of the tool; as above.

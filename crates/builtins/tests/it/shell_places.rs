@@ -9,11 +9,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use toolcrib_builtins::workbench::{Confines, Workbench};
-use toolcrib_core::ErrorType;
-use toolcrib_net::{AddressPolicy, HttpClient};
+use toolcrib_core::{ErrorType, Permission};
+use toolcrib_net::{AddressPolicy, HttpClient, SystemResolver};
 use toolcrib_sandbox::userland::{Release, ShellTarget, State, Userland};
-use toolcrib_sandbox::{Level, Local};
+use toolcrib_sandbox::{Egress, HostRules, Level, Local, Network};
 
 use crate::bench::{Bench, Shop, WORKER, call_of, is_here};
 
@@ -232,4 +233,71 @@ async fn natively_a_command_does_what_the_person_can() {
     let home = std::env::var("HOME").unwrap();
     assert_eq!(fields["stdout"], json!(format!("SECRET\n{home}\n")));
     assert_eq!((&fields["sandbox"], &fields["cwd"]), (&json!("none"), &json!("/")));
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_allowed_is_asked_for_and_reached_by_that_call_alone() {
+    if !is_here(Level::Namespace).await {
+        return;
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap().to_string();
+    let serving = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 1024]).await;
+            let said = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+            let _ = stream.write_all(said).await;
+        }
+    });
+    let bench = Bench::with(|confines| Confines {
+        network: Network::Hosts(HostRules::default()),
+        ..confines
+    });
+    let confines = Confines::clone(&bench.workbench.confines());
+    let addresses = AddressPolicy::allowing([&addr]).unwrap();
+    let egress = Egress::new(addresses, Arc::new(SystemResolver));
+    let workbench = Workbench::new(Arc::new(Local::with_helper(WORKER).egress(egress)), confines);
+    let workbench = Arc::new(workbench);
+    let shells = Arc::new(toolcrib_builtins::shell::Shells::new(Arc::clone(&workbench), None));
+    let tools = toolcrib_builtins::Builtins::new().with_shells(shells).handlers();
+    let is_it = |name: &str| name == "execute_shell_command";
+    let shell = tools.iter().find(|tool| is_it(tool.spec().name.as_str())).unwrap();
+    let ask = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://{addr}/ HTTP/1.1\\r\\nHost: {addr}\\r\\n\\r\\n' >&3; cat <&3; pwd"
+    );
+    let run = async |args: &Value| {
+        let said = shell.call(&call_of("a"), args).await.unwrap().structured.unwrap();
+        (said["stdout"].as_str().unwrap().to_owned(), said["notes"].to_string())
+    };
+    let plain = json!({"command": ask, "working_dir": "/usr"});
+    assert_eq!(shell.assess(&plain).unwrap().permissions, []);
+    let (out, notes) = run(&plain).await;
+    assert!(!out.contains("hello"), "{out}");
+    let named = format!("call again with hosts: [\\\"{addr}\\\"]");
+    assert!(notes.contains(&named), "{notes} {named}");
+
+    let asking = json!({"command": ask, "hosts": [addr]});
+    let assessed = shell.assess(&asking).unwrap();
+    assert_eq!(assessed.permissions, [Permission::Host(addr.clone())]);
+    assert!(assessed.reach.outbound && assessed.reach.exec);
+    let (out, notes) = run(&asking).await;
+    assert!(out.contains("hello") && out.ends_with("/usr\n"), "{out} {notes}");
+    let (out, _) = run(&json!({"command": ask})).await;
+    assert!(!out.contains("hello"), "only that one call: {out}");
+
+    for wrong in ["*.example.com", "https://example.com/x", "a b", ""] {
+        let error = shell.assess(&json!({"command": "ls", "hosts": [wrong]})).unwrap_err();
+        assert_eq!(error.error_type, ErrorType::ValidationError, "{wrong}");
+    }
+    // Nothing is asked that is allowed, or can never be.
+    let with = |network| Confines { network, ..Confines::clone(&workbench.confines()) };
+    let of = |host: &str| json!({"command": "ls", "hosts": [host]});
+    workbench.confine(with(Network::Hosts(HostRules::parse(["*.example.com"]).unwrap())));
+    assert_eq!(shell.assess(&of("a.example.com")).unwrap().permissions, []);
+    assert_eq!(shell.assess(&of("example.com")).unwrap().permissions.len(), 1);
+    workbench.confine(with(Network::Full));
+    assert_eq!(shell.assess(&of("a.example")).unwrap().permissions, []);
+    workbench.confine(with(Network::None));
+    assert!(shell.assess(&of("a.example")).unwrap_err().message.contains("sandbox.network"));
+    serving.abort();
 }
