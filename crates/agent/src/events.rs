@@ -1,7 +1,7 @@
 //! What happens in a run, as it happens: for a terminal, a page, and `toolcrib run --json` (one event per line).
 //!
 //! The states of a call are those that the common chat front ends share: `input-streaming`, `input-available`, `approval-requested`,
-//! `approval-responded`, `output-available`, `output-error`, `output-denied`.
+//! `approval-responded`, `output-available`, `output-error`, `output-denied`; one of ours is `progress`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, CallId, ConversationId, DecisionRecord, ErrorType, OutcomeKind,
-    RawArgs, Report, RunId, UserQuestion,
+    Progress, RawArgs, Report, RunId, UserQuestion,
 };
 use toolcrib_providers::chat::UserKind;
 use toolcrib_providers::{Stop, Usage};
@@ -249,6 +249,12 @@ pub enum ToolState {
         /// The decision.
         #[serde(flatten)]
         decision: DecisionRecord,
+    },
+    /// It runs, and says how far it is. Not all of what it says comes: at most ten a second, and none where nobody looks.
+    Progress {
+        /// How far: words, or the newest lines of what it writes.
+        #[serde(flatten)]
+        progress: Progress,
     },
     /// It succeeded.
     OutputAvailable {

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_chain::{Environment, Setup};
+use toolcrib_chain::{Environment, Kernels, Setup};
 use toolcrib_core::entry::FixedSource;
-use toolcrib_sandbox::{Level, Local};
+use toolcrib_sandbox::{Backend, Level, Local};
 
 /// Bytes of memory of one kernel: a table of some hundred thousand rows with numpy, pandas and matplotlib loaded takes half of it.
 const MEMORY: u64 = 2 << 30;
@@ -31,11 +31,17 @@ pub fn python_environment(state: &Path) -> Environment {
     Environment::new(state.join("python/environment"))
 }
 
-/// The source of `code_exec`; no code sees what is `denied`.
-pub(crate) fn source(settings: &PythonSettings, state: &Path, denied: Vec<PathBuf>) -> FixedSource {
+/// The source of `code_exec`, whose kernels are these; no code sees what is `denied`. It runs on this backend, or on one of its own.
+pub(crate) fn source(
+    settings: &PythonSettings,
+    state: &Path,
+    denied: Vec<PathBuf>,
+    kernels: &Arc<Kernels>,
+    backend: Option<Arc<dyn Backend>>,
+) -> FixedSource {
     let PythonSettings { worker, full, program, env } = settings.clone();
-    toolcrib_chain::source(Setup {
-        backend: Arc::new(Local::with_helper(worker.clone())),
+    let setup = Setup {
+        backend: backend.unwrap_or_else(|| Arc::new(Local::with_helper(worker.clone()))),
         worker,
         full,
         program,
@@ -45,5 +51,6 @@ pub(crate) fn source(settings: &PythonSettings, state: &Path, denied: Vec<PathBu
         denied,
         minimum: Level::Reduced,
         memory: MEMORY,
-    })
+    };
+    toolcrib_chain::source_with(setup, Arc::clone(kernels))
 }

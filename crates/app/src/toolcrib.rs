@@ -9,10 +9,11 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::shell::Shells;
 use toolcrib_builtins::workbench::Workbench;
+use toolcrib_chain::Kernels;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
     Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context, Entry,
-    FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, Source,
+    FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, RunId, Source,
     StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
@@ -41,6 +42,7 @@ pub struct Toolcrib {
     workspace: Option<Arc<Workspace>>,
     workbench: Option<Arc<Workbench>>,
     shells: Option<Arc<Shells>>,
+    kernels: Arc<Kernels>,
     stores: Stores,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitch,
@@ -175,6 +177,11 @@ impl Toolcrib {
         }
     }
 
+    /// Ends what is kept for a run that is over: the variables of its code.
+    pub fn end_run(&self, run: RunId) {
+        self.kernels.end(run);
+    }
+
     /// Stops what is at work, shells and programs in the background among it, where tools were stopped without the word that it may run to its end: by the file, or by the switch alone. The
     /// calls that were stopped; none while tools are on.
     #[must_use]
@@ -188,6 +195,7 @@ impl Toolcrib {
                 if let Some(shells) = &self.shells {
                     shells.end_all();
                 }
+                self.kernels.end_all();
                 self.engine.cancel_all(|_| true)
             }
         }
@@ -437,9 +445,12 @@ impl Builder {
             builtins = builtins.with_opener(opener.clone());
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
+        let kernels = Arc::new(Kernels::default());
         if let Some(python) = &self.settings.python {
             let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
-            let source = python_settings::source(python, &self.settings.state, denied);
+            let backend = workbench.as_ref().map(|bench| bench.backend());
+            let state = &self.settings.state;
+            let source = python_settings::source(python, state, denied, &kernels, backend);
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
         for source in &self.sources {
@@ -456,6 +467,7 @@ impl Builder {
             workspace,
             workbench,
             shells,
+            kernels,
             stores,
             library: self.library,
             mcp,

@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use toolcrib_builtins::workbench::{Confines, Workbench};
 use toolcrib_net::{AddressPolicy, Resolve, StaticResolver, SystemResolver};
-use toolcrib_sandbox::{Egress, Local};
+use toolcrib_sandbox::{Egress, Level, Local};
 
 use crate::settings::{Settings, SetupError};
 
 /// The bench of these settings, if there is one.
 pub(crate) fn bench(settings: &Settings) -> Result<Option<Arc<Workbench>>, SetupError> {
     let Some(confines) = confines(settings) else { return Ok(None) };
-    let local = match &settings.sandbox_helper {
+    let local = || match &settings.sandbox_helper {
         Some(helper) => Local::with_helper(helper),
         None => Local::new(),
     };
-    let backend = local.egress(egress(settings)?);
-    Ok(Some(Arc::new(Workbench::new(Arc::new(backend), confines))))
+    let backend = local().egress(egress(settings)?);
+    // Its helper is started when somebody wants it first.
+    let native = local().at_most(Level::None);
+    let bench = Workbench::new(Arc::new(backend), confines).with_native(Arc::new(native));
+    Ok(Some(Arc::new(bench)))
 }
 
 /// The executable that works in other roles: the one that is named, else this one.

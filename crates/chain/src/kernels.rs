@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex as AsyncMutex;
-use toolcrib_core::ToolError;
+use toolcrib_core::{RunId, ToolError};
 
 use crate::kernel::Kernel;
 
@@ -18,9 +18,9 @@ const IDLE: Duration = Duration::from_secs(600);
 /// Runs of which it is remembered that their kernel is gone.
 const REMEMBERED: usize = 256;
 
-/// The kernels of all runs.
+/// The kernels of all runs. Dropped, all of them end.
 #[derive(Default)]
-pub(crate) struct Kernels {
+pub struct Kernels {
     places: Mutex<HashMap<String, Arc<Place>>>,
 }
 
@@ -71,7 +71,26 @@ impl Seat {
     }
 }
 
+impl std::fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernels").field("places", &self.places().len()).finish()
+    }
+}
+
 impl Kernels {
+    /// Ends the kernel of a run that is over; nobody comes back for its variables. Code at work ends with its call.
+    pub fn end(&self, run: RunId) {
+        let place = self.places().remove(&run.to_string());
+        // Outside of the table: a kernel takes its processes along.
+        drop(place);
+    }
+
+    /// Ends all kernels.
+    pub fn end_all(&self) {
+        let places = std::mem::take(&mut *self.places());
+        drop(places);
+    }
+
     /// The place of a run.
     pub(crate) fn place(&self, run: &str) -> Arc<Place> {
         let mut places = self.places();

@@ -30,5 +30,6 @@ mod worker;
 
 pub use environment::{Environment, EnvironmentError, EnvironmentState, REQUIREMENTS};
 pub use interpreter::{Interpreter, InterpreterError};
-pub use setup::{Setup, source};
+pub use kernels::Kernels;
+pub use setup::{Setup, source, source_with};
 pub use worker::worker_entry;

@@ -9,6 +9,7 @@ use toolcrib_core::{Entry, Typed};
 use toolcrib_sandbox::{Backend, Level};
 
 use crate::environment::Environment;
+use crate::kernels::Kernels;
 use crate::tool::CodeExec;
 
 /// Id of the source.
@@ -52,5 +53,11 @@ impl std::fmt::Debug for Setup {
 /// The source of `code_exec`.
 #[must_use]
 pub fn source(setup: Setup) -> FixedSource {
-    FixedSource::new(SOURCE, vec![Entry::Local(Typed::handler(CodeExec::new(setup)))])
+    source_with(setup, Arc::default())
+}
+
+/// The same with these kernels, for whoever ends them with their runs.
+#[must_use]
+pub fn source_with(setup: Setup, kernels: Arc<Kernels>) -> FixedSource {
+    FixedSource::new(SOURCE, vec![Entry::Local(Typed::handler(CodeExec::new(setup, kernels)))])
 }

@@ -48,7 +48,7 @@ const LAST: Duration = Duration::from_millis(500);
 pub(crate) struct CodeExec {
     setup: Setup,
     expressions: Arc<Expressions>,
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     /// The Python that was found, and what there was of the managed environment then.
     found: Mutex<Option<(EnvironmentState, Interpreter)>>,
 }
@@ -172,16 +172,11 @@ impl Tool for CodeExec {
 }
 
 impl CodeExec {
-    pub(crate) fn new(mut setup: Setup) -> Self {
+    pub(crate) fn new(mut setup: Setup, kernels: Arc<Kernels>) -> Self {
         setup.minimum = setup.minimum.max(SandboxLevel::Reduced);
         let backend = Arc::clone(&setup.backend);
         let expressions = Expressions::new(backend, setup.worker.clone(), setup.minimum);
-        Self {
-            setup,
-            expressions: Arc::new(expressions),
-            kernels: Kernels::default(),
-            found: Mutex::default(),
-        }
+        Self { setup, expressions: Arc::new(expressions), kernels, found: Mutex::default() }
     }
 
     /// The level that a call means, where `full` may not be used too.

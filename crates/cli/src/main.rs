@@ -21,8 +21,6 @@ mod world;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
     // Before anything else: the sandbox helper is this executable too, and has to have one thread.
     if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
@@ -32,7 +30,7 @@ fn main() -> ExitCode {
     if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::read();
     let json = cli.json;
     output::for_machines(json);
     match command::run(cli) {

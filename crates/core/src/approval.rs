@@ -26,6 +26,8 @@ pub enum ReasonKind {
     Taint,
     /// The preset asks at this risk.
     Risk,
+    /// The call would reach hosts that are not allowed.
+    Host,
 }
 
 /// One reason to ask, in words.

@@ -29,6 +29,11 @@ pub const RETRY_BASE: f64 = 1.5;
 /// Upper end of the random seconds added to each wait (SPEC 3.2: U(0, 0.5)).
 pub const RETRY_JITTER: f64 = 0.5;
 
+/// Time between two words of a call on how far it is; what comes sooner is left out (people read no faster; the seeds have none).
+pub const PROGRESS_STEP: Duration = Duration::from_millis(100);
+/// Characters of such a word, from its end (a screen of text).
+pub const PROGRESS_CHARS: usize = 2_000;
+
 /// The n-th identical batch, turn of a cycle or error that is refused (seed 000: 3).
 pub const REPEAT_LIMIT: usize = 3;
 /// Longest cycle of batches that the repeat guard sees (DESIGN 9: period 2 to 4).

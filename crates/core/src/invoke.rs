@@ -10,9 +10,10 @@ use crate::approval::{ApprovalRequest, DecisionRecord};
 use crate::call::Batch;
 use crate::defaults;
 use crate::error::ToolError;
-use crate::id::{ApprovalId, RunId};
+use crate::id::{ApprovalId, CallId, RunId};
 use crate::outcome::Outcome;
 use crate::taint::{Label, Labels, Raised};
+use crate::tool::Progress;
 
 /// What comes back for one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +96,11 @@ pub trait Watch: Send + Sync {
     /// A person decided.
     fn decided(&self, request: &ApprovalRequest, record: &DecisionRecord) {
         let _ = (request, record);
+    }
+
+    /// A call that runs says how far it is.
+    fn progressed(&self, call: CallId, progress: &Progress) {
+        let _ = (call, progress);
     }
 
     /// A call has its answer; those of a batch come in the order in which they are done.

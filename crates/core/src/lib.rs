@@ -84,7 +84,7 @@ pub use store::{
 };
 pub use taint::{Label, Labels, Raised};
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{CallCtx, Handler, StreamSink, Tool, Typed};
+pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, Typed};
 
 /// A boxed future, for the traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

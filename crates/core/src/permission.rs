@@ -19,6 +19,9 @@ pub enum Permission {
     Network,
     /// Start programs.
     Exec,
+    /// Reach this host, which the owner's settings do not name: a person is asked about it, whatever rules allow. The call names it in its
+    /// argument [`HOSTS_ARGUMENT`].
+    Host(String),
     /// Anything else a host or device grants by name, such as `location`.
     Named(String),
 }
@@ -30,10 +33,15 @@ impl fmt::Display for Permission {
             Self::FsWrite => "fs_write",
             Self::Network => "network",
             Self::Exec => "exec",
+            Self::Host(host) => return write!(f, "host {host}"),
             Self::Named(name) => name,
         })
     }
 }
+
+/// The argument by which a call names hosts beyond those that are allowed. What is approved for longer than one call is bound to its value:
+/// what was said of one host says nothing of others.
+pub const HOSTS_ARGUMENT: &str = "hosts";
 
 /// What the host says of a permission at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]

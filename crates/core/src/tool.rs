@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -25,10 +26,40 @@ pub trait StreamSink: Send {
     fn finish(self: Box<Self>) -> Block;
 }
 
-/// Opens streams for a call; the engine provides it.
+/// Opens streams for a call, and passes on how far it is; the engine provides it.
 pub trait Streams: Send + Sync {
     /// A new stream of this media type.
     fn open(&self, call: &CallCtx, media_type: &str) -> Box<dyn StreamSink>;
+
+    /// Whether anybody wants to know how far the call is just now.
+    fn wants_progress(&self) -> bool {
+        false
+    }
+
+    /// Passes on how far the call is.
+    fn progress(&self, call: &CallCtx, progress: Progress) {
+        let _ = (call, progress);
+    }
+}
+
+/// How far a call is that still runs: for people who watch, never for the model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Progress {
+    /// In words, or the newest lines of what it writes. What is beyond [`defaults::PROGRESS_CHARS`](crate::defaults::PROGRESS_CHARS)
+    /// characters is left out at the front.
+    pub message: String,
+    /// How much of it is done, in whatever the tool counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<f64>,
+    /// How much there is to do, in the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+}
+
+impl From<String> for Progress {
+    fn from(message: String) -> Self {
+        Self { message, ..Self::default() }
+    }
 }
 
 /// What a running tool knows of its call.
@@ -55,6 +86,13 @@ impl CallCtx {
     #[must_use]
     pub fn stream(&self, media_type: &str) -> Box<dyn StreamSink> {
         self.streams.open(self, media_type)
+    }
+
+    /// Says how far the call is. Nobody may be there, and of what comes in quick succession some is left out: then `say` is not called.
+    pub fn progress(&self, say: impl FnOnce() -> Progress) {
+        if self.streams.wants_progress() {
+            self.streams.progress(self, say());
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 //! a surface that leaves going on to the process that works on the call.
 
 use toolcrib_core::invoke::DecideError;
+use toolcrib_core::permission::HOSTS_ARGUMENT;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, Clock, Decision, DecisionRecord, Grant, GrantId,
-    GrantScope, GrantStore, ReasonKind, StoreError,
+    GrantScope, GrantStore, ReasonKind, StoreError, canonical,
 };
 
 use crate::secrets::Sealing;
@@ -69,7 +70,7 @@ impl Decisions<'_> {
 }
 
 /// The grant that comes of a decision, for the reasons the question was asked for; taint is among them only when the decision says so
-/// (DESIGN 9, Approvals). `None` = it is about this one call.
+/// (DESIGN 9, Approvals), and hosts only with those that were asked about. `None` = it is about this one call.
 #[must_use]
 pub fn grant_of(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };
@@ -79,11 +80,17 @@ pub fn grant_of(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Gr
     if *scope == GrantScope::Once || reasons.is_empty() {
         return None;
     }
+    let mut args = only.clone();
+    if reasons.contains(&ReasonKind::Host)
+        && let Some(hosts) = request.args.get(HOSTS_ARGUMENT)
+    {
+        args.insert(HOSTS_ARGUMENT.to_owned(), canonical::to_string(hosts));
+    }
     Some(Grant {
         id: GrantId::fresh(),
         owner: request.context.owner.clone(),
         operation: request.operation.clone(),
-        args: only.clone(),
+        args,
         definition_hash: request.definition_hash.clone(),
         reasons,
         risk: request.risk,

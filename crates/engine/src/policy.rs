@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_core::{Clock, Gate, Guard, Permissions};
 
-use crate::gate::{GrantedPermissions, PermissionGate, RulesGate, TaintGate};
+use crate::gate::{GrantedPermissions, HostsGate, PermissionGate, RulesGate, TaintGate};
 use crate::rules::RuleSet;
 use crate::settings::EngineSettings;
 
@@ -48,8 +48,9 @@ impl InForce {
     /// The policy with the gates of permissions, rules and taint, and after them those of the host.
     pub(crate) fn new(policy: Policy, host: &[Arc<dyn Gate>], clock: &Arc<dyn Clock>) -> Arc<Self> {
         let Policy { settings, rules, permissions, guards, secrets: _ } = policy;
-        let own: [Arc<dyn Gate>; 3] = [
+        let own: [Arc<dyn Gate>; 4] = [
             Arc::new(PermissionGate::new(permissions)),
+            Arc::new(HostsGate),
             Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock))),
             Arc::new(TaintGate::new(&settings.tools)),
         ];

@@ -1,11 +1,14 @@
-//! Long results: written piece by piece into an artifact, with both ends kept for the model.
+//! Long results: written piece by piece into an artifact, with both ends kept for the model. And how far a call is, for who watches.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::tool::Streams;
-use toolcrib_core::{ArtifactStore, ArtifactWriter, Block, CallCtx, StreamSink, Trust};
+use toolcrib_core::{
+    ArtifactStore, ArtifactWriter, Block, CallCtx, Progress, StreamSink, Trust, Watch, defaults,
+};
 
 use crate::secrets::{Secrets, StreamMask};
 use crate::text::{Captured, HeadTail};
@@ -40,6 +43,37 @@ impl Streams for ArtifactStreams {
             mask: self.secrets.stream(),
             plain: self.secrets.is_empty(),
         })
+    }
+}
+
+/// The same for one attempt that somebody watches.
+pub(crate) struct Watched {
+    pub(crate) streams: Arc<ArtifactStreams>,
+    pub(crate) watch: Arc<dyn Watch>,
+    /// When it said last how far it is.
+    pub(crate) last: Mutex<Option<Instant>>,
+}
+
+impl Streams for Watched {
+    fn open(&self, call: &CallCtx, media_type: &str) -> Box<dyn StreamSink> {
+        self.streams.open(call, media_type)
+    }
+
+    fn wants_progress(&self) -> bool {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_none_or(|last| last.elapsed() >= defaults::PROGRESS_STEP)
+    }
+
+    fn progress(&self, call: &CallCtx, mut progress: Progress) {
+        if !self.wants_progress() {
+            return;
+        }
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        // Masked whole: a cut could leave half of a secret.
+        let masked = self.streams.secrets.mask(progress.message);
+        let beyond = masked.chars().count().saturating_sub(defaults::PROGRESS_CHARS);
+        progress.message = masked.chars().skip(beyond).collect();
+        self.watch.progressed(call.call, &progress);
     }
 }
 

@@ -73,7 +73,27 @@ impl HostRules {
     }
 }
 
+impl HostRules {
+    /// Whether everything that this entry lets in is let in by these too.
+    #[must_use]
+    pub fn covers(&self, entry: &HostRule) -> bool {
+        let ports = entry.port.as_ref().map_or(&USUAL_PORTS[..], std::slice::from_ref);
+        match &entry.name {
+            Name::Exact(name) => {
+                ports.iter().all(|port| self.0.iter().any(|rule| rule.allows(name, *port)))
+            }
+            Name::Under(_) => self.0.contains(entry),
+        }
+    }
+}
+
 impl HostRule {
+    /// Whether it is one host, and not all that is under a name.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        matches!(self.name, Name::Exact(_))
+    }
+
     fn allows(&self, host: &str, port: u16) -> bool {
         let named = match &self.name {
             Name::Exact(name) => name == host,

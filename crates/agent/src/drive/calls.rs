@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use toolcrib_core::{
-    Answer, ApprovalRequest, Call, CallId, DecisionRecord, Outcome, OutcomeKind, Report, Watch,
+    Answer, ApprovalRequest, Call, CallId, DecisionRecord, Outcome, OutcomeKind, Progress, Report,
+    Watch,
 };
 use toolcrib_providers::chat::{CallAnswer, Message};
 
@@ -146,6 +147,10 @@ impl Watch for Calls {
     fn decided(&self, request: &ApprovalRequest, record: &DecisionRecord) {
         let (approval, decision) = (request.id, record.clone());
         self.tell(request.call, ToolState::ApprovalResponded { approval, decision });
+    }
+
+    fn progressed(&self, call: CallId, progress: &Progress) {
+        self.tell(call, ToolState::Progress { progress: progress.clone() });
     }
 
     fn answered(&self, answer: &Answer) {

@@ -148,6 +148,9 @@ fn state(state: &mut ToolState, secrets: &Secrets) {
         ToolState::OutputAvailable { output, .. }
         | ToolState::OutputError { output, .. }
         | ToolState::OutputDenied { output, .. } => *output = secrets.mask_data(output),
+        ToolState::Progress { progress } => {
+            progress.message = secrets.mask(std::mem::take(&mut progress.message));
+        }
         ToolState::InputStreaming { .. } | ToolState::ApprovalResponded { .. } => {}
     }
 }

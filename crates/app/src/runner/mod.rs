@@ -15,7 +15,7 @@ use toolcrib_agent::context::{CompactionRules, Price, Prices, Windows};
 use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
 use toolcrib_agent::events::EventSink;
 use toolcrib_agent::library::{Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames};
-use toolcrib_agent::machine::{ActiveSkill, Machine};
+use toolcrib_agent::machine::{ActiveSkill, End, Machine};
 use toolcrib_core::{
     Checkpoints, Clock, Context, Conversation, ConversationId, Labels, RunId, RunStatus, RunUsage,
     StoreError, StoredRun, SystemClock,
@@ -300,6 +300,14 @@ impl Runner {
         };
         let driven = driver.drive(&mut machine, &job, &on.control).await?;
         let conversation = machine.state().conversation;
+        if let Driven::Ended(end) = &driven {
+            self.toolcrib.end_run(machine.state().run);
+            // Whoever stops a run means what it has started, too (DESIGN 9, Background processes).
+            if *end == End::Stopped {
+                let Context { owner, conversation, .. } = &*job.context;
+                self.toolcrib.end_conversation(owner, conversation);
+            }
+        }
         if let Some(summary) = &machine.state().summary {
             self.summaries.keep(conversation, summary.clone());
         }

@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use toolcrib_core::{CallId, CancellationToken, ErrorType, ToolError};
 use toolcrib_sandbox::{Ended, Level, Process, Status, Stop};
 
+use super::Owner;
 use super::log::{Log, Page};
 use super::records::{self, Held, Record};
-use super::{Owner, bash};
-use crate::workbench::Workbench;
+use crate::workbench::{Program, Workbench};
 
 /// Programs of one conversation that run at one time (DESIGN 9, Background processes).
 const MOST: usize = 8;
@@ -75,15 +75,15 @@ impl Processes {
         Self { bench, records, all: Mutex::default() }
     }
 
-    /// Starts a command.
+    /// Starts a command as this program.
     pub(crate) async fn start(
         &self,
         owner: Owner,
         command: &str,
-        whole: &str,
+        program: Program,
     ) -> Result<Arc<Background>, ToolError> {
         self.check_room(&owner)?;
-        let process = self.bench.start(&bash([whole])).await?;
+        let process = self.bench.start(&program).await?;
         let id = CallId::fresh().to_string();
         let id = format!("p{}", id.get(id.len().saturating_sub(8)..).unwrap_or(&id));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

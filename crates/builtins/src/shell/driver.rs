@@ -1,6 +1,6 @@
-//! What bash does between commands, and how a command is put to it.
+//! What a shell does between commands, and how a command is put to it.
 //!
-//! Bash reads one command after another from descriptor 241, runs it at the top level (so that whatever it changes stays), and then writes a
+//! It reads one command after another from descriptor 241, runs it at the top level (so that whatever it changes stays), and then writes a
 //! mark to both streams. The text in the mark comes behind the command, so nothing that runs knows it. Each command has the streams that the
 //! last one had at its beginning, whatever `exec` did to them, and an empty input.
 #![deny(clippy::indexing_slicing)]
@@ -8,8 +8,36 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The program of the shell: one line, so that bash counts the lines of a command from 1. A loop of one round takes a stray `break`.
-pub(super) const DRIVER: &str = concat!(
+/// What a shell understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// Bash.
+    Bash,
+    /// No more than a POSIX shell has: that of busybox, where there is no bash.
+    Sh,
+}
+
+impl Language {
+    /// How the model knows it.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Sh => "sh (busybox; no bash)",
+        }
+    }
+
+    /// The arguments of the program that takes commands.
+    pub(super) fn driver(self) -> Vec<&'static str> {
+        match self {
+            Self::Bash => vec![BASH],
+            // Its second argument is a line break, which no line can hold otherwise.
+            Self::Sh => vec![SH, "sh", "\n"],
+        }
+    }
+}
+
+/// The program of bash: one line, so that bash counts the lines of a command from 1. A loop of one round takes a stray `break`.
+const BASH: &str = concat!(
     "exec 241<&0 242>&1 243>&2 </dev/null;",
     "while IFS= builtin read -r -u 241 __toolcrib; do ",
     "if [[ $__toolcrib ]]; then IFS= builtin read -r -u 241 -N \"$__toolcrib\" __toolcrib; ",
@@ -24,13 +52,34 @@ pub(super) const DRIVER: &str = concat!(
     "done",
 );
 
+/// The same for a shell that is no bash. It gets the number of lines before a command, and what runs in a function may return.
+const SH: &str = concat!(
+    "__toolcrib_break=$1; shift; exec 241<&0 242>&1 243>&2 </dev/null; ",
+    "__toolcrib_run() { for __toolcrib_once in 1; do command eval \"$__toolcrib\"; done; }; ",
+    "while IFS= read -r __toolcrib_once <&241; do __toolcrib=; ",
+    "while [ \"$__toolcrib_once\" -gt 0 ]; do IFS= read -r __toolcrib_line <&241; ",
+    "__toolcrib=\"$__toolcrib$__toolcrib_line$__toolcrib_break\"; ",
+    "__toolcrib_once=$((__toolcrib_once-1)); done; ",
+    "__toolcrib_run </dev/null >&242 2>&243 241<&-; __toolcrib=$?; ",
+    "IFS= read -r __toolcrib_once <&241; ",
+    "command printf '\\036%s\\036' \"$__toolcrib_once\" >&242; ",
+    "command printf '\\036%s\\037%s\\037%s\\037%s\\036' ",
+    "\"$__toolcrib_once\" \"$__toolcrib\" \"${!-}\" \"$PWD\" >&243; ",
+    "done",
+);
+
 /// Shorter texts are read to their end mark, which is quicker; longer ones by their length, where a character is a byte.
 const SHORT: usize = 128;
 
-/// A command as bash reads it. It holds no zero byte.
-pub(super) fn frame(command: &str, nonce: &str) -> Vec<u8> {
+/// A command as the shell reads it. It holds no zero byte.
+pub(super) fn frame(language: Language, command: &str, nonce: &str) -> Vec<u8> {
     let mut frame = Vec::with_capacity(command.len() + nonce.len() + 16);
-    if command.len() > SHORT && command.is_ascii() {
+    if language == Language::Sh {
+        frame.extend(command.split('\n').count().to_string().bytes());
+        frame.push(b'\n');
+        frame.extend(command.bytes());
+        frame.push(b'\n');
+    } else if command.len() > SHORT && command.is_ascii() {
         frame.extend(command.len().to_string().bytes());
         frame.push(b'\n');
         frame.extend(command.bytes());
@@ -45,24 +94,34 @@ pub(super) fn frame(command: &str, nonce: &str) -> Vec<u8> {
 }
 
 /// A command in a folder, with variables of its own that are gone afterwards.
-pub(super) fn with(command: &str, folder: Option<&str>, env: &BTreeMap<String, String>) -> String {
+pub(super) fn with(
+    language: Language,
+    command: &str,
+    folder: Option<&str>,
+    env: &BTreeMap<String, String>,
+) -> String {
     if folder.is_none() && env.is_empty() {
         return command.to_owned();
     }
+    let (cd, eval) = match language {
+        // Not `builtin eval`: bash forgets the variables of that one after its first command.
+        Language::Bash => ("builtin cd", "eval"),
+        // Not `eval`: variables before that one stay.
+        Language::Sh => ("command cd", "command eval"),
+    };
     let mut text = String::new();
     if let Some(folder) = folder {
         // Writing to a String cannot fail.
-        let _ = write!(text, "builtin cd -- {} && ", quoted(folder));
+        let _ = write!(text, "{cd} -- {} && ", quoted(folder));
     }
     for (name, value) in env {
         let _ = write!(text, "{name}={} ", quoted(value));
     }
-    // Not `builtin eval`: bash forgets the variables of that one after its first command.
-    let _ = write!(text, "eval {}", quoted(command));
+    let _ = write!(text, "{eval} {}", quoted(command));
     text
 }
 
-/// A word that bash takes as it is.
+/// A word that a shell takes as it is.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -74,19 +133,28 @@ mod tests {
     #[test]
     fn a_command_is_wrapped_only_where_it_has_to_be() {
         let env = BTreeMap::from([("A".to_owned(), "it's".to_owned())]);
-        assert_eq!(with("ls", None, &BTreeMap::new()), "ls");
+        assert_eq!(with(Language::Bash, "ls", None, &BTreeMap::new()), "ls");
         assert_eq!(
-            with("echo 'x'", Some("/a b"), &env),
+            with(Language::Bash, "echo 'x'", Some("/a b"), &env),
             r"builtin cd -- '/a b' && A='it'\''s' eval 'echo '\''x'\'''"
         );
     }
 
     #[test]
+    fn a_shell_that_is_no_bash_gets_what_it_understands() {
+        let env = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
+        let text = with(Language::Sh, "ls", Some("/a"), &env);
+        assert_eq!(text, "command cd -- '/a' && A='1' command eval 'ls'");
+        assert_eq!(frame(Language::Sh, "a\nb", "n"), b"2\na\nb\nn\n");
+        assert_eq!(frame(Language::Sh, "a\n", "n"), b"2\na\n\nn\n");
+    }
+
+    #[test]
     fn frames() {
-        assert_eq!(frame("ls", "n"), b"\nls\0n\n");
+        assert_eq!(frame(Language::Bash, "ls", "n"), b"\nls\0n\n");
         let long = "a".repeat(SHORT + 1);
-        assert_eq!(frame(&long, "n"), format!("129\n{long}n\n").into_bytes());
+        assert_eq!(frame(Language::Bash, &long, "n"), format!("129\n{long}n\n").into_bytes());
         let wide = "ä".repeat(SHORT);
-        assert_eq!(frame(&wide, "n"), format!("\n{wide}\0n\n").into_bytes());
+        assert_eq!(frame(Language::Bash, &wide, "n"), format!("\n{wide}\0n\n").into_bytes());
     }
 }

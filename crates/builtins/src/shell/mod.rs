@@ -1,4 +1,4 @@
-//! Shells: one bash for each conversation, in the sandbox, which keeps its folder, variables and functions from command to command; and
+//! Shells: one for each conversation, in the sandbox, which keeps its folder, variables and functions from command to command; and
 //! programs in the background.
 //!
 //! Invariants
@@ -14,6 +14,7 @@ mod driver;
 pub(crate) mod facts;
 mod log;
 pub(crate) mod names;
+pub(crate) mod place;
 mod records;
 mod scan;
 mod session;
@@ -25,11 +26,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
-use toolcrib_sandbox::Process;
+use toolcrib_sandbox::HostRules;
 
-use crate::workbench::{Needs, Program, Workbench};
+use crate::workbench::Workbench;
 use background::Processes;
 pub(crate) use collect::Stream;
+use place::Place;
 pub(crate) use session::{Answer, How};
 use session::{Ask, Session};
 
@@ -63,6 +65,17 @@ pub(crate) struct Wanted {
     pub(crate) time: Duration,
     /// Whether it gets a shell of its own that ends with it.
     pub(crate) fresh: bool,
+    /// Hosts that it reaches besides; then it is a shell of its own.
+    pub(crate) hosts: HostRules,
+}
+
+impl Wanted {
+    /// What a shell at this place is asked.
+    fn ask(&self, place: Place, call: &CallCtx, answer: oneshot::Sender<Answer>) -> Ask {
+        let command =
+            driver::with(place.language, &self.command, self.folder.as_deref(), &self.env);
+        Ask { command, time: self.time.min(place.most_time()), call: call.clone(), answer }
+    }
 }
 
 /// Where a command ran.
@@ -72,6 +85,7 @@ pub(crate) struct Ran {
     pub(crate) is_new_after_end: bool,
     /// Whether it ran in the shell of a conversation.
     pub(crate) lasts: bool,
+    pub(crate) place: Place,
 }
 
 /// The shells and background processes of all conversations. Dropped, all of them end.
@@ -93,6 +107,7 @@ struct Slot {
 /// A shell as calls see it.
 #[derive(Clone)]
 struct Shell {
+    place: Place,
     asks: mpsc::Sender<Ask>,
 }
 
@@ -139,9 +154,16 @@ impl Shells {
         command: &str,
         folder: Option<&str>,
         env: &BTreeMap<String, String>,
+        hosts: HostRules,
     ) -> Result<Arc<background::Background>, ToolError> {
-        let whole = driver::with(command, folder, env);
-        self.processes.start(owner, command, &whole).await
+        let place = self.place();
+        let whole = driver::with(place.language, command, folder, env);
+        self.processes.start(owner, command, place.shell([&*whole], hosts)).await
+    }
+
+    /// Where those run that start now.
+    pub(crate) fn place(&self) -> Place {
+        Place::of(&self.bench.confines())
     }
 
     /// What they run on.
@@ -151,11 +173,12 @@ impl Shells {
 
     /// Runs a command: in the shell of its conversation, or in one of its own where it is in none or wants that.
     pub(crate) async fn run(&self, call: &CallCtx, wanted: Wanted) -> Result<Ran, ToolError> {
-        let command = driver::with(&wanted.command, wanted.folder.as_deref(), &wanted.env);
-        let owner = Owner::of(call).filter(|_| !wanted.fresh);
+        let owner =
+            Owner::of(call).filter(|_| !wanted.fresh && wanted.hosts == HostRules::default());
         let Some(owner) = owner else {
-            let answer = self.once(call, command, wanted.time).await?;
-            return Ok(Ran { answer, is_new_after_end: false, lasts: false });
+            let place = self.place();
+            let answer = self.once(place, call, &wanted).await?;
+            return Ok(Ran { answer, is_new_after_end: false, lasts: false, place });
         };
         let mut is_new_after_end = false;
         // A shell that has ended since it was used last is found closed. Each one may be ended by a call that comes before this one.
@@ -163,14 +186,13 @@ impl Shells {
             let (shell, is_new) = self.shell(&owner).await?;
             is_new_after_end |= is_new == Is::NewAfterEnd;
             let (answer, answered) = oneshot::channel();
-            let ask =
-                Ask { command: command.clone(), time: wanted.time, call: call.clone(), answer };
+            let ask = wanted.ask(shell.place, call, answer);
             if shell.asks.send(ask).await.is_err() {
                 continue;
             }
             if let Ok(answer) = answered.await {
                 self.note(&owner, &shell, answer.folder.clone()).await;
-                return Ok(Ran { answer, is_new_after_end, lasts: true });
+                return Ok(Ran { answer, is_new_after_end, lasts: true, place: shell.place });
             }
         }
         Err(ToolError::new(
@@ -181,14 +203,13 @@ impl Shells {
 
     async fn once(
         &self,
+        place: Place,
         call: &CallCtx,
-        command: String,
-        time: Duration,
+        wanted: &Wanted,
     ) -> Result<Answer, ToolError> {
-        let session = Session::new(self.bash().await?).ok_or_else(no_input)?;
+        let session = self.session(place, wanted.hosts.clone()).await?;
         let (answer, answered) = oneshot::channel();
-        let ask = Ask { command, time, call: call.clone(), answer };
-        tokio::spawn(session.run_once(ask));
+        tokio::spawn(session.run_once(wanted.ask(place, call, answer)));
         answered.await.map_err(|_| no_input())
     }
 
@@ -201,10 +222,11 @@ impl Shells {
             Some(_) => Is::NewAfterEnd,
             None => Is::New,
         };
-        let session = Session::new(self.bash().await?).ok_or_else(no_input)?;
+        let place = self.place();
+        let session = self.session(place, HostRules::default()).await?;
         let (asks, asked) = mpsc::channel(MOST_WAITING);
         tokio::spawn(session.serve(asked));
-        let fresh = shell.insert(Shell { asks });
+        let fresh = shell.insert(Shell { place, asks });
         Ok((fresh.clone(), is))
     }
 
@@ -238,8 +260,10 @@ impl Shells {
         }
     }
 
-    async fn bash(&self) -> Result<Process, ToolError> {
-        self.bench.start(&bash([driver::DRIVER])).await
+    async fn session(&self, place: Place, hosts: HostRules) -> Result<Session, ToolError> {
+        let program = place.shell(place.language.driver(), hosts);
+        let process = self.bench.start(&program).await?;
+        Session::new(process, place).ok_or_else(no_input)
     }
 }
 
@@ -249,12 +273,6 @@ enum Is {
     Known,
     New,
     NewAfterEnd,
-}
-
-/// Bash without any start-up file, with what it needs. The first argument is its program.
-pub(crate) fn bash<'a>(args: impl IntoIterator<Item = &'a str>) -> Program {
-    let needs = Needs { network: true, ..Needs::default() };
-    Program::new("bash").args(["--noprofile", "--norc", "-c"]).args(args).needs(needs)
 }
 
 fn no_input() -> ToolError {

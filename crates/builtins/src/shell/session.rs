@@ -1,4 +1,4 @@
-//! One bash at work: it takes a command at a time, reads what is written whatever happens, and ends with everything that it started.
+//! One shell at work: it takes a command at a time, reads what is written whatever happens, and ends with everything that it started.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,9 @@ use toolcrib_core::CallCtx;
 use toolcrib_sandbox::process::Capture;
 use toolcrib_sandbox::{Ended, Input, Level, Output, Process, Refused, Status, Stop, Swept};
 
-use super::collect::{Collector, KEPT, Stream};
+use super::collect::{Collector, Stream};
 use super::driver;
+use super::place::Place;
 use super::scan::Scanner;
 
 /// How long a shell without work is kept.
@@ -68,8 +69,9 @@ pub(crate) enum How {
     Stopped,
 }
 
-/// A bash with its streams.
+/// A shell with its streams.
 pub(super) struct Session {
+    place: Place,
     process: Process,
     stdin: Input,
     stdout: Output,
@@ -100,13 +102,13 @@ enum Over {
 }
 
 impl Session {
-    /// A bash that runs [`driver::DRIVER`]; `None` = it has no input.
-    pub(super) fn new(mut process: Process) -> Option<Self> {
+    /// A shell that runs the [driver](driver::Language::driver) of its language; `None` = it has no input.
+    pub(super) fn new(mut process: Process, place: Place) -> Option<Self> {
         let stdin = process.stdin.take()?;
         let stdout = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
         let stderr = std::mem::replace(&mut process.stderr, Box::new(tokio::io::empty()));
-        let pending = [Capture::new(KEPT), Capture::new(KEPT)];
-        Some(Self { process, stdin, stdout, stderr, pending, left: Vec::new(), told: 0 })
+        let pending = [Capture::new(place.kept()), Capture::new(place.kept())];
+        Some(Self { place, process, stdin, stdout, stderr, pending, left: Vec::new(), told: 0 })
     }
 
     /// Takes commands until nobody asks any more, or the shell is over.
@@ -162,12 +164,12 @@ impl Session {
         let Ask { command, time, call, mut answer } = ask;
         let nonce = call.call.to_string();
         self.process.wake();
-        let frame = driver::frame(&command, &nonce);
-        let mut running = Running::new(&call, &nonce);
+        let frame = driver::frame(self.place.language, &command, &nonce);
+        let mut running = Running::new(&call, &nonce, self.place.kept());
         for (pending, collector) in
             self.pending.iter_mut().zip([&mut running.out, &mut running.err])
         {
-            let before = std::mem::replace(pending, Capture::new(KEPT)).finish();
+            let before = std::mem::replace(pending, Capture::new(self.place.kept())).finish();
             collector.push(before.text().as_bytes());
         }
         let deadline = tokio::time::Instant::now() + time;
@@ -281,10 +283,10 @@ impl Session {
 }
 
 impl Running {
-    fn new(call: &CallCtx, nonce: &str) -> Self {
+    fn new(call: &CallCtx, nonce: &str, kept: usize) -> Self {
         Self {
-            out: Collector::new(call.clone()),
-            err: Collector::new(call.clone()),
+            out: Collector::new(call.clone(), kept),
+            err: Collector::new(call.clone(), kept),
             scans: [Scanner::new(nonce), Scanner::new(nonce)],
             open: [true; 2],
             after: [Vec::new(), Vec::new()],

@@ -25,7 +25,7 @@ pub(crate) enum Runner {
 
 /// What is known of a project's folder.
 pub(crate) struct Project<'a> {
-    /// The names in the folder.
+    /// The names in the folder, and in its folder of tests with that before them.
     pub(crate) names: Vec<String>,
     /// The text of a file in it.
     pub(crate) text: &'a dyn Fn(&str) -> Option<String>,
@@ -62,7 +62,8 @@ impl Runner {
             Some("go") => return Some(Self::Go),
             _ => {}
         }
-        let is_test = |name: &String| {
+        let is_test = |path: &String| {
+            let name = path.rsplit('/').next().unwrap_or(path);
             name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
         };
         let is_python =
@@ -103,7 +104,14 @@ impl Runner {
             return Self::Pytest;
         }
         let is_old = |name: &&String| {
-            name.ends_with(".py") && name.contains("test") && project.says(name, "import unittest")
+            // In a folder of its own it finds tests only where that is a package.
+            let is_found = name.split_once('/').is_none_or(|(folder, _)| {
+                project.names.iter().any(|other| *other == format!("{folder}/__init__.py"))
+            });
+            is_found
+                && name.ends_with(".py")
+                && name.contains("test")
+                && project.says(name, "import unittest")
         };
         if project.names.iter().any(|name| is_old(&name)) { Self::Unittest } else { Self::Pytest }
     }

@@ -25,6 +25,14 @@ fn projects_are_told_by_their_files() {
         (&[("package.json", "{}"), ("Makefile", "all:\n")], None, None),
         (&[("Makefile", "test: all\n\ttrue\n")], None, Some(Runner::Make)),
         (&[("Cargo.toml", ""), ("tests", "")], Some("tests/test_x.py"), Some(Runner::Pytest)),
+        (&[("tests/test_x.py", "def test_x(): pass")], None, Some(Runner::Pytest)),
+        (&[("tests/test_x.py", "import unittest")], None, Some(Runner::Pytest)),
+        (
+            &[("tests/test_x.py", "import unittest"), ("tests/__init__.py", "")],
+            None,
+            Some(Runner::Unittest),
+        ),
+        (&[("tests/x.py", "")], None, None),
         (&[], None, None),
     ] {
         assert_eq!(detected(files, file), expected, "{files:?}");

@@ -1,4 +1,4 @@
-//! `execute_shell_command`: a command line for bash, in the sandbox.
+//! `execute_shell_command`: a command line for the shell, where the owner's settings say.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,17 +12,17 @@ use toolcrib_core::{
     Assessment, Block, CallCtx, Effect, ErrorType, Permission, Reach, Risk, Tool, ToolError,
     ToolOutput, ToolSpec, Trust,
 };
-use toolcrib_sandbox::{Status, Stop};
+use toolcrib_sandbox::userland::ShellTarget;
+use toolcrib_sandbox::{HostRule, HostRules, Network, Status, Stop};
 
 use super::{base_spec, examples};
 use crate::shell::background::{Background, State};
+use crate::shell::place::Place;
 use crate::shell::{Answer, How, Owner, Ran, Shells, Stream, Wanted, facts, names};
-use crate::workbench::unreached;
+use crate::workbench::{Confines, unreached};
 
-/// Seconds that a command may run unless it says otherwise, and most of them (seed 000: 30, 120).
+/// Seconds that a command may run unless it says otherwise (seed 000: 30). The most is its [place's](Place::most_time).
 const SECONDS: u64 = 30;
-/// See [`SECONDS`].
-const MOST_SECONDS: u64 = 120;
 
 /// Time of the call as a whole. A command's own time begins when its shell is free, so a call may wait for others before it.
 const WHOLE: Duration = Duration::from_secs(600);
@@ -32,6 +32,9 @@ const MOST_BYTES: usize = 60 * 1024;
 
 /// Characters of a command in the line for the person who is asked.
 const SUMMARY: usize = 300;
+
+/// The rule of a host that is not among those that are allowed.
+const NOT_LISTED: &str = "host.not_listed";
 
 /// How long a program in the background is looked at before the answer: what fails at once is said at once.
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -46,9 +49,9 @@ pub(crate) struct ExecuteShellCommand {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The shell command to execute, for bash.
+    /// The shell command to execute.
     command: String,
-    /// Timeout in seconds, 1 to 120. Default: 30. Not used with background.
+    /// Timeout in seconds, 1 to 120 (in a Linux userland 60). Default: 30. Not used with background.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
     /// Folder to change to first; a relative one begins at the workspace. The shell stays there.
@@ -59,14 +62,23 @@ pub(crate) struct Args {
     background: Option<bool>,
     /// Run it in a clean shell of its own: nothing carries over, in either direction. Default: false.
     fresh: Option<bool>,
+    /// Hosts on the network that the command needs and that are not allowed yet, such as "example.com" or "example.com:8443"; the user is
+    /// asked. It runs in a clean shell then.
+    #[schemars(length(max = 8))]
+    hosts: Option<Vec<String>>,
 }
 
+/// The tool as it is with nothing configured.
 pub(crate) fn spec() -> ToolSpec {
+    spec_at(&Confines::default())
+}
+
+fn spec_at(confines: &Confines) -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "execute_shell_command",
         &format!(
-            "Run a command with bash on {}, in a sandbox: it can change the workspace and its own home folder and read the system; hosts on the network have to be allowed by the user. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
-            system()
+            "Run a command with {}. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
+            Place::of(confines).words(confines)
         ),
     );
     spec.title = "Run a shell command".to_owned();
@@ -92,20 +104,11 @@ pub(crate) fn spec() -> ToolSpec {
     spec
 }
 
-/// The system as people call it.
-fn system() -> &'static str {
-    match std::env::consts::OS {
-        "linux" => "Linux",
-        "macos" => "macOS",
-        other => other,
-    }
-}
-
 impl Tool for ExecuteShellCommand {
     type Args = Args;
 
     fn spec(&self) -> ToolSpec {
-        spec()
+        spec_at(&self.shells.bench().confines())
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
@@ -116,27 +119,38 @@ impl Tool for ExecuteShellCommand {
             assessment.effect = assessment.effect.max(Effect::SideEffect);
         }
         // In a closed sandbox nothing leaves and nothing beyond the workspace changes (DESIGN 9, Taint).
-        assessment.reach.exec = !self.shells.bench().confines().is_closed();
+        assessment.reach.exec = !self.is_closed(self.shells.place());
+        for host in self.hosts(args)? {
+            assessment.permissions.push(Permission::Host(host.to_string()));
+            assessment.reach = Reach { exec: true, outbound: true, ..assessment.reach };
+        }
         Ok(assessment)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         check(&args)?;
-        let folder = args.working_dir.as_ref().map(|folder| self.at(folder));
+        let hosts = HostRules::from_iter(self.hosts(&args)?);
+        let mut folder = args.working_dir.as_ref().map(|folder| self.at(folder));
+        if hosts != HostRules::default() && args.fresh != Some(true) {
+            // A shell of its own, where the conversation's is.
+            let owner = Owner::of(ctx);
+            folder = folder.or_else(|| owner.and_then(|owner| self.shells.folder(&owner)));
+        }
         if args.background == Some(true) {
-            return self.start(ctx, args, folder).await;
+            return self.start(ctx, args, folder, hosts).await;
         }
         let wanted = Wanted {
             command: args.command,
             folder,
             env: args.env.unwrap_or_default(),
-            time: Duration::from_secs(args.timeout.unwrap_or(SECONDS).clamp(1, MOST_SECONDS)),
+            time: Duration::from_secs(args.timeout.unwrap_or(SECONDS).max(1)),
             fresh: args.fresh.unwrap_or_default(),
+            hosts,
         };
         let time = wanted.time;
         let ran = self.shells.run(ctx, wanted).await?;
-        let trust = self.trust();
-        said(&ran, time).map(|output| output.from(trust, "shell"))
+        let trust = self.trust(ran.place);
+        said(&ran, time.min(ran.place.most_time())).map(|output| output.from(trust, "shell"))
     }
 }
 
@@ -153,10 +167,41 @@ impl ExecuteShellCommand {
         path.to_string_lossy().into_owned()
     }
 
+    /// Hosts that the call names and that are not allowed: a person is asked about each one.
+    fn hosts(&self, args: &Args) -> Result<Vec<HostRule>, ToolError> {
+        let Some(named) = args.hosts.as_ref().filter(|hosts| !hosts.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let allowed = match (self.shells.place().target, &self.shells.bench().confines().network) {
+            (ShellTarget::Native, _) | (_, Network::Full) => return Ok(Vec::new()),
+            (_, Network::None) => {
+                return Err(ToolError::validation(
+                    "The user's settings give commands no network at all, so no host can be asked for. Go on without, or tell the user that it is `sandbox.network` of the configuration.",
+                ));
+            }
+            (_, Network::Hosts(hosts)) => hosts.clone(),
+        };
+        let read = |host: &String| {
+            let rule = host.parse::<HostRule>().ok().filter(HostRule::is_one);
+            rule.ok_or_else(|| {
+                ToolError::validation(format!(
+                    "{host:?} in `hosts` is no host. Write a name such as \"example.com\" or \"example.com:8443\", without a scheme, a path or a star."
+                ))
+            })
+        };
+        let mut hosts = named.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        hosts.retain(|host| !allowed.covers(host));
+        Ok(hosts)
+    }
+
+    /// Whether nothing leaves a place, and nothing beyond the workspace changes.
+    fn is_closed(&self, place: Place) -> bool {
+        place.is_closed(&self.shells.bench().confines())
+    }
+
     /// Whose words a command writes: where nothing comes in from outside, those of the workspace.
-    fn trust(&self) -> Trust {
-        let is_closed = self.shells.bench().confines().is_closed();
-        if is_closed { Trust::Workspace } else { Trust::External }
+    fn trust(&self, place: Place) -> Trust {
+        if self.is_closed(place) { Trust::Workspace } else { Trust::External }
     }
 
     async fn start(
@@ -164,6 +209,7 @@ impl ExecuteShellCommand {
         ctx: &CallCtx,
         args: Args,
         folder: Option<String>,
+        hosts: HostRules,
     ) -> Result<ToolOutput, ToolError> {
         let Some(owner) = Owner::of(ctx) else {
             return Err(ToolError::validation(
@@ -172,9 +218,10 @@ impl ExecuteShellCommand {
         };
         let folder = folder.or_else(|| self.shells.folder(&owner));
         let env = args.env.unwrap_or_default();
-        let started = self.shells.start(owner, &args.command, folder.as_deref(), &env).await?;
+        let started =
+            self.shells.start(owner, &args.command, folder.as_deref(), &env, hosts).await?;
         let state = started.settle(AT_ONCE).await;
-        Ok(began(&started, state).from(self.trust(), "shell"))
+        Ok(began(&started, state).from(self.trust(self.shells.place()), "shell"))
     }
 }
 
@@ -243,7 +290,7 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
         notes.push("The shell of this conversation had ended since the last command, so this was a new one: variables, functions and folder were gone.".to_owned());
     }
     if timed_out {
-        notes.push("It and all that it had started were ended. If it needs longer, raise `timeout` (at most 120) or use background=true.".to_owned());
+        notes.push("It and all that it had started were ended. If it needs longer, raise `timeout` or use background=true.".to_owned());
     }
     if shell_died {
         notes.push("The shell ended with it. The next command gets a new one in the workspace folder; variables and functions are gone.".to_owned());
@@ -252,6 +299,17 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
         notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
     }
     notes.extend(unreached(refused));
+    let unlisted: Vec<String> = refused
+        .iter()
+        .filter(|one| one.rule == NOT_LISTED)
+        .map(|one| asked_for(&one.host))
+        .collect();
+    if !unlisted.is_empty() {
+        notes.push(format!(
+            "To ask the user about it, call again with hosts: {}.",
+            serde_json::Value::from(unlisted)
+        ));
+    }
     let mut content = vec![Block::text(
         [head]
             .into_iter()
@@ -276,6 +334,12 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
     }));
     output.is_error = code.is_none();
     Ok(output)
+}
+
+/// A host as `hosts` names it: without a port that is the usual one.
+fn asked_for(host: &str) -> String {
+    let usual = |port| host.strip_suffix(port);
+    usual(":443").or_else(|| usual(":80")).unwrap_or(host).to_owned()
 }
 
 fn end_of(status: Status, stopped: Option<Stop>, lasts: bool) -> String {

@@ -133,12 +133,25 @@ impl Tool for TestRunner {
                 Some(_) => return Err(Fault::NotDir.at(args.folder()).into()),
                 None => return Err(Fault::NotFound.at(args.folder()).into()),
             }
-            let mut names = Vec::new();
-            walk(workspace.roots(), &spot, LOOK, &cancel, |item| {
-                names.extend(item.name().to_str().map(str::to_owned));
-                Ok(Next::Pass)
-            })
-            .map_err(|fault| ToolError::from(fault.at(args.folder())))?;
+            let look = |path: &Path, before: &str| {
+                let path = path.to_string_lossy();
+                let spot = workspace.roots().resolve(&path, Last::Follow)?;
+                let mut names = Vec::new();
+                walk(workspace.roots(), &spot, LOOK, &cancel, |item| {
+                    names.extend(item.name().to_str().map(|name| format!("{before}{name}")));
+                    Ok(Next::Pass)
+                })
+                .map_err(|fault| ToolError::from(fault.at(&*path)))?;
+                Ok::<_, ToolError>(names)
+            };
+            let mut names = look(Path::new(args.folder()), "")?;
+            for folder in ["tests", "test"] {
+                if names.iter().any(|name| name == folder) {
+                    // What is no folder, or cannot be read, tells nothing.
+                    let inner = look(&Path::new(args.folder()).join(folder), &format!("{folder}/"));
+                    names.extend(inner.unwrap_or_default());
+                }
+            }
             let text = |name: &str| text_of(&workspace, &Path::new(args.folder()).join(name));
             let project = Project { names, text: &text };
             let runner = match args.runner {

@@ -9,13 +9,16 @@ use toolcrib_sandbox::userland::{ShellTarget, State, Userland};
 use toolcrib_sandbox::{HostRules, Level, Network, Policy, Resources};
 
 use super::no_hosts;
-use super::program::{Needs, Room};
+use super::program::{Needs, On, Room};
 
 /// What a workspace brings along for us: it is read by us, and is not for programs to change.
 const OURS: &str = ".toolcrib";
 
 /// What git runs, or takes for a command, when a person uses it later outside of the sandbox.
 const RUN_LATER: [&str; 2] = [".git/hooks", ".git/config"];
+
+/// Variables of ours that a program gets on the host itself: what makes it the person's, and nothing that may be a secret.
+const THE_PERSONS: [&str; 4] = ["PATH", "HOME", "USER", "LOGNAME"];
 
 /// What programs may touch. The folders of the system can always be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -97,15 +100,20 @@ impl Confines {
     }
 
     /// The variables of a program with these needs. One that sees no home folder gets one of the sandbox.
-    /// Another system has its own `PATH` and home.
+    /// Another system has its own `PATH` and home; on the host itself they are the person's.
     pub(super) fn variables(
         &self,
         needs: &Needs,
-        in_userland: bool,
+        on: On,
     ) -> impl Iterator<Item = (OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> =
             vec![("LANG".into(), "C.UTF-8".into()), ("TERM".into(), "dumb".into())];
-        if !in_userland {
+        if on == On::Host {
+            let named =
+                THE_PERSONS.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+            all.extend(named);
+        }
+        if on == On::Sandbox {
             let folders = self.path.iter().map(|folder| folder.as_os_str().to_owned());
             let path: Vec<OsString> = folders.chain([DEFAULT_PATH.into()]).collect();
             all.push(("PATH".into(), path.join(":".as_ref())));
@@ -140,7 +148,10 @@ impl Confines {
                 (_, false) => Network::None,
                 // So that what is asked for can be said.
                 (Network::None, true) => no_hosts(),
-                (network, true) => network.clone(),
+                (Network::Hosts(hosts), true) => {
+                    Network::Hosts(hosts.clone().and(needs.hosts.clone()))
+                }
+                (Network::Full, true) => Network::Full,
             },
             resources: needs.resources.unwrap_or(self.resources),
             minimum: self.minimum.max(Level::Reduced),

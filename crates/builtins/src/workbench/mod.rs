@@ -4,7 +4,8 @@
 //! lives longer than a call (a shell, a language server, a kernel).
 //!
 //! Invariants
-//! - No program runs below the level that the owner asks for: such a call is refused, and says what to do.
+//! - No program runs below the level that the owner asks for: such a call is refused, and says what to do. Only commands of the shell may
+//!   run without any, where the owner says `shell.target = "native"`.
 //! - Toolcrib's own state and configuration are out of reach of every program; what a workspace brings along for us, and what git would
 //!   run later outside of the sandbox, can be read and not changed.
 //! - Nothing of a program outlives its call, or the [`Process`] that holds it.
@@ -28,12 +29,15 @@ use toolcrib_sandbox::{
 pub use confines::{Confines, make_own};
 pub use finished::Finished;
 pub(crate) use finished::unreached;
+use program::On;
 pub use program::{Needs, Program, Room};
 pub use refusal::refusal;
 
 /// Runs the programs of built-in tools.
 pub struct Workbench {
     backend: Arc<dyn Backend>,
+    /// What runs programs without any wall, if there is such a thing here.
+    native: Option<Arc<dyn Backend>>,
     confines: RwLock<Arc<Confines>>,
     /// What this host gives, tried once.
     level: OnceCell<Level>,
@@ -52,7 +56,21 @@ impl Workbench {
     /// Programs run by this backend, within these confines.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, confines: Confines) -> Self {
-        Self { backend, confines: RwLock::new(Arc::new(confines)), level: OnceCell::new() }
+        let confines = RwLock::new(Arc::new(confines));
+        Self { backend, native: None, confines, level: OnceCell::new() }
+    }
+
+    /// The same with what runs [native](Program::native) programs; without it they are refused.
+    #[must_use]
+    pub fn with_native(mut self, native: Arc<dyn Backend>) -> Self {
+        self.native = Some(native);
+        self
+    }
+
+    /// What makes the sandboxes, for others that need some.
+    #[must_use]
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
     }
 
     /// What programs may touch now.
@@ -99,7 +117,8 @@ impl Workbench {
         };
         let stdin = program.stdin.as_deref().unwrap_or_default();
         let stop = ctx.cancel.cancelled();
-        let run = toolcrib_sandbox::run(&*self.backend, &job, stdin, limits, stop).await;
+        let backend = self.backend_of(&program).map_err(refuse)?;
+        let run = toolcrib_sandbox::run(backend, &job, stdin, limits, stop).await;
         let (report, ended) = run.map_err(refuse)?;
         Ok(Finished::new(report, ended))
     }
@@ -113,13 +132,27 @@ impl Workbench {
         let refuse = |error: SandboxError| refusal(&error);
         let mut job = self.job(program).await.map_err(refuse)?;
         job.stdin = Stdin::Piped;
-        self.backend.start(&job).await.map_err(refuse)
+        let backend = self.backend_of(program).map_err(refuse)?;
+        backend.start(&job).await.map_err(refuse)
+    }
+
+    fn backend_of(&self, program: &Program) -> Result<&dyn Backend, SandboxError> {
+        match program.on {
+            On::Host => self.native.as_deref().ok_or(SandboxError::Unsupported),
+            On::Sandbox | On::Userland => Ok(&*self.backend),
+        }
     }
 
     async fn job(&self, program: &Program) -> Result<Job, SandboxError> {
         let confines = self.confines();
-        let mut policy = self.allowed(&program.needs).await?;
-        let root = if program.in_userland { Some(userland(&confines, &mut policy)?) } else { None };
+        let mut policy = match program.on {
+            On::Host => unwalled(&confines),
+            On::Sandbox | On::Userland => self.allowed(&program.needs).await?,
+        };
+        let root = match program.on {
+            On::Userland => Some(userland(&confines, &mut policy)?),
+            On::Host | On::Sandbox => None,
+        };
         let usual = confines.folder().filter(|_| program.needs.workspace > Room::Hidden);
         let folder = match (&program.folder, usual) {
             (Some(folder), Some(usual)) => Some(usual.join(folder)),
@@ -128,7 +161,7 @@ impl Workbench {
         Ok(Job {
             folder,
             env: confines
-                .variables(&program.needs, program.in_userland)
+                .variables(&program.needs, program.on)
                 .chain(program.env.iter().cloned())
                 .collect(),
             root,
@@ -176,6 +209,17 @@ fn userland(confines: &Confines, policy: &mut Policy) -> Result<Root, SandboxErr
         policy.network = Network::Hosts(hosts.clone().and(userland.hosts()));
     }
     Ok(root)
+}
+
+/// What holds a program on the host itself: amounts alone.
+fn unwalled(confines: &Confines) -> Policy {
+    Policy {
+        writable: vec!["/".into()],
+        network: Network::Full,
+        resources: confines.resources,
+        minimum: Level::None,
+        ..Policy::default()
+    }
 }
 
 /// No host at all, which the proxy says of each one that is asked for.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use toolcrib_sandbox::Resources;
+use toolcrib_sandbox::{HostRules, Resources};
 
 /// Bytes kept of each stream, half at its beginning and half at its end, unless the tool says otherwise.
 const KEEP: usize = 256 * 1024;
@@ -22,7 +22,19 @@ pub struct Program {
     pub(super) time: Option<Duration>,
     pub(super) keep: usize,
     pub(super) bridge: bool,
-    pub(super) in_userland: bool,
+    pub(super) on: On,
+}
+
+/// Which system a program runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum On {
+    /// That of the host, in a sandbox.
+    #[default]
+    Sandbox,
+    /// The Linux userland, in a sandbox.
+    Userland,
+    /// The host itself.
+    Host,
 }
 
 /// What a program needs of what the owner allows. It never gets more than that, but for the paths that the tool itself names.
@@ -32,6 +44,8 @@ pub struct Needs {
     pub workspace: Room,
     /// Whether it gets the network that the owner configured; else none at all.
     pub network: bool,
+    /// Hosts that it reaches besides, which a person was asked about.
+    pub hosts: HostRules,
     /// More files and folders that it may read, which the tool vouches for: never a path that a model chose.
     pub readable: Vec<PathBuf>,
     /// More files and folders that it may change, such as a scratch folder of the tool; as above.
@@ -66,7 +80,7 @@ impl Program {
             time: None,
             keep: KEEP,
             bridge: false,
-            in_userland: false,
+            on: On::default(),
         }
     }
 
@@ -74,7 +88,15 @@ impl Program {
     /// the network allows. The folders of the workspace are at their own places.
     #[must_use]
     pub fn in_userland(mut self) -> Self {
-        self.in_userland = true;
+        self.on = On::Userland;
+        self
+    }
+
+    /// The same on the host itself, without any wall: it can do what the person can whose process this is. Only where the owner says so; its
+    /// needs count for nothing.
+    #[must_use]
+    pub fn native(mut self) -> Self {
+        self.on = On::Host;
         self
     }
 

@@ -15,6 +15,7 @@ mod made;
 mod shell;
 mod shell_background;
 mod shell_hostile;
+mod shell_places;
 mod testrun;
 mod workbench;
 

@@ -100,6 +100,8 @@ impl Chat {
     }
 
     fn begin_anew(&mut self) -> String {
+        // Nobody says anything in the old one from here on.
+        self.session.toolcrib.end_conversation("", &self.conversation.to_string());
         self.conversation = ConversationId::fresh();
         *lock(&self.record) = super::Record::default();
         "A new conversation.\n".to_owned()

@@ -22,6 +22,7 @@ mod switch;
 mod userland;
 mod why;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -137,6 +138,20 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// What the command line says.
+    pub(crate) fn read() -> Self {
+        let args: Vec<OsString> = std::env::args_os().collect();
+        match args.get(1..3) {
+            Some([one, two]) if one == "sandbox" && two == "exec" => {
+                let exec = SandboxExec::short_way(args.get(3..).unwrap_or_default());
+                exec.unwrap_or_else(|| Self::parse_from(&args))
+            }
+            _ => Self::parse_from(&args),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

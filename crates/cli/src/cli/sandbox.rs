@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, FromArgMatches as _, Subcommand, ValueEnum};
 use toolcrib_app::sandbox::{HostRule, Level};
 
-use super::{UserlandInstall, UserlandPackages, UserlandUninstall, net_target, userland};
+use super::{
+    Cli, Command, UserlandInstall, UserlandPackages, UserlandUninstall, net_target, userland,
+};
 use crate::config::units;
 
 const EXEC_HELP: &str = "\
@@ -101,6 +103,21 @@ pub(crate) struct SandboxExec {
     pub(crate) command: Vec<OsString>,
 }
 
+impl SandboxExec {
+    /// Reads the words after `sandbox exec` without the many other commands, which takes longer than the sandbox itself. `None` = the words
+    /// are not all its own, or wrong: whoever knows all commands says more about them.
+    pub(super) fn short_way(words: &[OsString]) -> Option<Cli> {
+        // What every command has: the version stops here as a mistake does, and the long way prints it.
+        let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
+        let command = clap::Command::new("exec").no_binary_name(true).version("0").arg(json);
+        let command = Self::augment_args(command);
+        let found = command.try_get_matches_from(words).ok()?;
+        let exec = Self::from_arg_matches(&found).ok()?;
+        let json = found.get_flag("json");
+        Some(Cli { json, command: Command::Sandbox(Sandbox::Exec(Box::new(exec))) })
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SandboxNet {
     /// Nothing.
@@ -109,4 +126,38 @@ pub(crate) enum SandboxNet {
     Proxy,
     /// Everything that this machine reaches.
     Full,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn the_short_way_reads_what_the_long_one_reads() {
+        let check = |line: &str, is_short: bool| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let short = SandboxExec::short_way(&words);
+            assert_eq!(short.is_some(), is_short, "{line}");
+            let all = ["toolcrib", "sandbox", "exec"].map(OsString::from).into_iter().chain(words);
+            let long = Cli::try_parse_from(all);
+            if let Some(short) = short {
+                assert_eq!(format!("{short:?}"), format!("{:?}", long.unwrap()), "{line}");
+            }
+        };
+        check("-- true", true);
+        check("true --json --read x", true);
+        check("--read a --read b --write c --deny d --cwd e --memory 5 --disk 6 -- sh -c x", true);
+        check("--net proxy --allow-host a.example,*.b.example --allow-net 10.0.0.1:80 -- x", true);
+        check("--userland --processes 3 --timeout 90s --level namespace x y -z", true);
+        check("", false);
+        check("--help", false);
+        check("--json -- true", true);
+        check("true --json", true);
+        check("--version", false);
+        check("-V -- true", false);
+        check("--level middling -- true", false);
+        check("--nothing -- true", false);
+    }
 }

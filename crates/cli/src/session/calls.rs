@@ -27,6 +27,9 @@ const TELLING: [&str; 12] = [
     "expression",
 ];
 
+/// Columns of what a call says of itself while it runs.
+const SAID: usize = 40;
+
 /// One call.
 #[derive(Debug, Clone)]
 pub(crate) struct CallRow {
@@ -38,6 +41,8 @@ pub(crate) struct CallRow {
     begun: Instant,
     /// Whether a person is asked about it now.
     pub(crate) is_asked: bool,
+    /// The last line of what it said of how far it is.
+    said: String,
     /// How it ended.
     pub(crate) end: Option<ToolState>,
     /// What each stage of the door decided.
@@ -67,6 +72,7 @@ impl Calls {
                 args,
                 begun: Instant::now(),
                 is_asked: false,
+                said: String::new(),
                 end: None,
                 report: None,
             });
@@ -74,6 +80,10 @@ impl Calls {
         let row = self.rows.iter_mut().rev().find(|row| row.id == id)?;
         match &event.state {
             ToolState::InputStreaming { .. } | ToolState::InputAvailable { .. } => {}
+            ToolState::Progress { progress } => {
+                let last = progress.message.lines().rev().find(|line| !line.trim().is_empty());
+                row.said = last.map(one_line).unwrap_or_default();
+            }
             ToolState::ApprovalRequested { .. } => row.is_asked = true,
             ToolState::ApprovalResponded { .. } => row.is_asked = false,
             end => {
@@ -135,7 +145,12 @@ impl CallRow {
         let elapsed = duration(self.begun.elapsed());
         let spinner = paint.with(Style::CYAN, &spinner.to_string());
         let state = if self.is_asked { " · waits for you" } else { "" };
-        format!("{spinner} {} {}", self.label(paint), paint.dim(&format!("· {elapsed}{state}")))
+        let said = match &*self.said {
+            "" => String::new(),
+            said => format!(" · {}", shorten(said, SAID)),
+        };
+        let rest = paint.dim(&format!("· {elapsed}{state}{said}"));
+        format!("{spinner} {} {rest}", self.label(paint))
     }
 }
 

@@ -31,6 +31,7 @@ mod formats;
 mod history;
 mod hooks;
 mod keys;
+mod kits;
 mod net;
 mod own_tools;
 mod planted;

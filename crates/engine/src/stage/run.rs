@@ -3,17 +3,19 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, poll};
+use toolcrib_core::tool::Streams;
 use toolcrib_core::{
     CallCtx, Effect, ErrorType, EventKind, Handler, ToolError, ToolOutput, defaults,
 };
 
 use super::shape;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::streams::Watched;
 
 /// Characters of a panic's own words that are passed on.
 const PANIC_CHARS: usize = 200;
@@ -82,7 +84,7 @@ async fn attempt(
         attempt: flight.attempts,
         cancel: flight.cancel.clone(),
         deadline: begun.checked_add(timeout).unwrap_or(begun),
-        streams: Arc::clone(&flight.engine().streams) as _,
+        streams: streams(flight),
     };
     let call = AssertUnwindSafe(async { handler.call(&ctx, &flight.args).await }).catch_unwind();
     let mut call = std::pin::pin!(call);
@@ -103,6 +105,17 @@ async fn attempt(
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => Err(crashed(flight, &*panic)),
         Err(_) => Err(timed_out(timeout, effect)),
+    }
+}
+
+/// What a tool writes long results to. Only what is watched has anybody to say how far it is.
+fn streams(flight: &InFlight) -> Arc<dyn Streams> {
+    let streams = Arc::clone(&flight.engine().streams);
+    match &flight.scope.watch {
+        None => streams,
+        Some(watch) => {
+            Arc::new(Watched { streams, watch: Arc::clone(watch), last: Mutex::default() })
+        }
     }
 }
 

@@ -1,9 +1,13 @@
 //! Stage 13 through the door: harmless, bounded, whole as an artifact.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use toolcrib_core::{Blob, Block, ConfigKey, ErrorType, OutcomeKind, Risk, ToolOutput, Trust};
+use toolcrib_core::{
+    Batch, Blob, Block, Call, CallId, ConfigKey, ErrorType, Invoker as _, Origin, OutcomeKind,
+    Progress, Risk, ToolOutput, Trust, Watch,
+};
 use toolcrib_engine::{Engine, EngineSettings};
 use toolcrib_testkit::ScriptedTool;
 
@@ -211,4 +215,47 @@ async fn a_stored_result_is_passed_on_by_reference_and_people_see_the_reference(
         let outcome = call(&engine, "take", json!({"data": wrong})).await;
         assert_eq!(failure(&outcome).1, ErrorType::ValidationError, "{wrong}");
     }
+}
+
+/// Notes what a call says of how far it is.
+#[derive(Default)]
+struct Said(Mutex<Vec<(CallId, Progress)>>);
+
+impl Watch for Said {
+    fn progressed(&self, call: CallId, progress: &Progress) {
+        self.0.lock().unwrap().push((call, progress.clone()));
+    }
+}
+
+#[tokio::test]
+async fn who_watches_hears_how_far_a_call_is_without_secrets_and_not_too_often() {
+    let built = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&built);
+    let tool = Arc::new(ScriptedTool::new("work").does(move |ctx, _| {
+        for at in 1..=1000 {
+            ctx.progress(|| {
+                count.fetch_add(1, Ordering::Relaxed);
+                let message = format!("{}hunter2hunter2 {at}", "x".repeat(5000));
+                Progress { message, done: Some(f64::from(at)), total: Some(1000.0) }
+            });
+        }
+        Box::pin(std::future::ready(Ok(ToolOutput::text("done"))))
+    }));
+    let builder = Engine::builder().secrets(vec!["hunter2hunter2".to_owned()]);
+    let engine = engine(builder, &[&tool]).await;
+    // Nobody watches, so nobody is told.
+    call(&engine, "work", json!({})).await;
+    assert_eq!(built.load(Ordering::Relaxed), 0);
+
+    let said = Arc::new(Said::default());
+    let batch = Batch::new(Origin::Model, vec![Call::new("work", json!({}))]);
+    let id = batch.calls[0].id;
+    engine.invoke_watched(batch, Arc::clone(&said) as _).await;
+    let said = said.0.lock().unwrap();
+    let (of, first) = &said[0];
+    assert_eq!((*of, first.done, first.total), (id, Some(1.0), Some(1000.0)));
+    assert_eq!(first.message.chars().count(), 2000);
+    assert!(first.message.ends_with("xx*** 1"), "{}", first.message);
+    // A loop of a thousand is over long before there are a hundred steps of time.
+    assert!(said.len() < 100 && built.load(Ordering::Relaxed) == said.len(), "{}", said.len());
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Batch, Call, Context, Decider, ErrorType, Exclusion, Origin, OutcomeKind, Reach, ReasonKind,
-    Risk, Verdict, ViewRequest,
+    Assessment, Batch, Call, Context, Decider, Decision, ErrorType, Exclusion, GrantScope, Origin,
+    OutcomeKind, Permission, Reach, ReasonKind, Risk, Verdict, ViewRequest,
 };
 use toolcrib_engine::rules::{Layer, RuleSet, Written};
 use toolcrib_engine::{Engine, EngineSettings, Preset};
@@ -532,4 +532,44 @@ fn every_part_is_shown_with_its_rule() {
     assert!(parts.iter().any(|p| p.1 == Some(Deny) && p.2 == Some("Bash(rm:*)")), "{parts:?}");
     assert!(parts.contains(&("make", None, None)), "{parts:?}");
     assert!(judged.reason.contains("a rule denies this part"), "{}", judged.reason);
+}
+
+#[tokio::test]
+async fn a_host_is_asked_about_whatever_rules_allow_and_remembered_alone() {
+    let hosts = json!({"type": "array", "items": {"type": "string"}});
+    let schema =
+        json!({"type": "object", "properties": {"command": {"type": "string"}, "hosts": hosts}});
+    let tool = shell().takes(schema).assesses(|spec, args| {
+        let mut assessed = Assessment::declared(spec);
+        let hosts = args["hosts"].as_array().into_iter().flatten();
+        let named = hosts.filter_map(|host| Some(Permission::Host(host.as_str()?.to_owned())));
+        assessed.permissions.extend(named);
+        Ok(assessed)
+    });
+    let tool = Arc::new(tool);
+    let always = || Decision::approve_for(GrantScope::Always);
+    let approver = Arc::new(ScriptedApprover::deciding([always(), always()]));
+    let builder = Engine::builder()
+        .rules(compiled(&[(Allow, "Bash(curl:*)"), (Deny, "Bash(rm:*)")]))
+        .approver(Arc::clone(&approver) as _);
+    let engine = engine(builder, &[&tool]).await;
+    let run = async |command: &str, hosts: Value| {
+        call(&engine, "shell", json!({"command": command, "hosts": hosts})).await.kind
+    };
+    assert_eq!(run("curl x", json!([])).await, OutcomeKind::Succeeded);
+    assert_eq!(approver.asked().len(), 0, "the rule allows it");
+    assert_eq!(run("curl x", json!(["a.example"])).await, OutcomeKind::Succeeded);
+    let asked = approver.asked();
+    assert_eq!((asked.len(), asked[0].reasons[0].kind), (1, ReasonKind::Host));
+    assert!(asked[0].reasons[0].text.contains("a.example"), "{:?}", asked[0].reasons);
+    // What is remembered is listed, and is about this host alone.
+    let grants = engine.grants().list("").await.unwrap();
+    assert_eq!(grants[0].args["hosts"], r#"["a.example"]"#);
+    run("curl y", json!(["a.example"])).await;
+    assert_eq!(approver.asked().len(), 1);
+    run("curl x", json!(["b.example"])).await;
+    assert_eq!(approver.asked().len(), 2);
+    // What a rule refuses nobody is asked about.
+    assert_eq!(run("rm x", json!(["a.example"])).await, OutcomeKind::Denied);
+    assert_eq!(approver.asked().len(), 2);
 }

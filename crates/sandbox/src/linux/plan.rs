@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::Kind;
 use super::other_root;
-use crate::SandboxError;
 use crate::job::Job;
 use crate::policy::{Network, Policy, Resources};
 use crate::process::DEFAULT_PATH;
 use crate::root::ROOT_HOME;
+use crate::{Level, SandboxError};
 
 /// Folders of the system that every program may read. Those that are links stay links.
 const SYSTEM: [&str; 10] =
@@ -185,7 +185,10 @@ impl Plan {
         for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
             views.insert(path, How::Hidden);
         }
-        for path in secrets_of_the_system() {
+        // Whoever may change everything, without any wall, is kept from nothing.
+        let is_unwalled = policy.minimum == Level::None
+            && policy.writable.iter().any(|path| path == Path::new("/"));
+        for path in secrets_of_the_system().into_iter().filter(|_| !is_unwalled) {
             views.entry(path).or_insert(How::Hidden);
         }
         // Hidden where nothing would be seen anyway.
@@ -328,11 +331,12 @@ fn secrets_of_the_system() -> Vec<PathBuf> {
 
 fn collect_private(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(meta) = entry.metadata() else { continue };
-        let for_all = if meta.is_dir() { 0o005 } else { 0o004 };
-        if meta.is_symlink() {
+        // The folder itself says what a link is: most of what is there, and each question takes its time.
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
+        let Ok(meta) = entry.metadata() else { continue };
+        let for_all = if meta.is_dir() { 0o005 } else { 0o004 };
         if meta.permissions().mode() & for_all != for_all {
             paths.push(entry.path());
         } else if meta.is_dir() {

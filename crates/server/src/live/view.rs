@@ -125,6 +125,8 @@ pub(crate) struct Call {
     pub(crate) written: String,
     /// The arguments, once they are whole: text or value as the provider sent them.
     pub(crate) args: Option<Value>,
+    /// How far it is while it runs, as it said last.
+    pub(crate) progress: Option<Value>,
     /// What a person is asked about it.
     pub(crate) approval: Option<Value>,
     /// What a person decided.
@@ -292,6 +294,10 @@ impl RunView {
         let Some(call) = self.call(event) else { return };
         call.tool.clone_from(&event.tool);
         call.call = event.call.as_ref().map(CallId::to_string).or_else(|| call.call.take());
+        if let ToolState::Progress { progress } = &event.state {
+            call.progress = json(progress);
+            return;
+        }
         call.state = match json(&event.state) {
             Some(Value::Object(state)) => {
                 state.get("state").and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -306,11 +312,14 @@ impl RunView {
             }
             ToolState::ApprovalRequested { approval } => call.approval = json(approval),
             ToolState::ApprovalResponded { decision, .. } => call.decision = json(decision),
+            ToolState::Progress { .. } => {}
             ToolState::OutputAvailable { output, elapsed_ms } => {
+                call.progress = None;
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
             }
             ToolState::OutputError { outcome, error_type, output, elapsed_ms }
             | ToolState::OutputDenied { outcome, error_type, output, elapsed_ms } => {
+                call.progress = None;
                 call.outcome = Some(word(outcome));
                 call.error_type = error_type.as_ref().map(word);
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
