@@ -42,6 +42,8 @@ pub(crate) fn source(settings: &PythonSettings, state: &Path, denied: Vec<PathBu
         env,
         environment: python_environment(state),
         scratch: state.join("python/scratch"),
+        suspended: state.join("python/suspended"),
+        search: Arc::new(toolcrib_chain::ByWords),
         denied,
         minimum: Level::Reduced,
         memory: MEMORY,

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{Entry, Typed};
+use toolcrib_core::{Entry, Handler, Typed};
 use toolcrib_sandbox::{Backend, Level};
 
 use crate::environment::Environment;
+use crate::script::{ToolChain, ToolSearch};
 use crate::tool::CodeExec;
 
 /// Id of the source.
@@ -31,6 +32,10 @@ pub struct Setup {
     pub environment: Environment,
     /// Where each kernel gets a folder for its files, which is gone with it.
     pub scratch: PathBuf,
+    /// Where scripts are kept that wait for a person.
+    pub suspended: PathBuf,
+    /// How scripts find tools.
+    pub search: Arc<dyn ToolSearch>,
     /// Files and folders that no code may see, wherever they lie.
     pub denied: Vec<PathBuf>,
     /// The weakest sandbox that will do; never less than [`Level::Reduced`].
@@ -49,8 +54,10 @@ impl std::fmt::Debug for Setup {
     }
 }
 
-/// The source of `code_exec`.
+/// The source of `code_exec` and `tool_chain`.
 #[must_use]
 pub fn source(setup: Setup) -> FixedSource {
-    FixedSource::new(SOURCE, vec![Entry::Local(Typed::handler(CodeExec::new(setup)))])
+    let chain: Arc<dyn Handler> = Arc::new(ToolChain::new(&setup));
+    let code = Typed::handler(CodeExec::new(setup));
+    FixedSource::new(SOURCE, vec![Entry::Local(code), Entry::Local(chain)])
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::BoxFuture;
 use crate::approval::ApprovalRequest;
+use crate::artifact::ArtifactRef;
 use crate::call::Call;
 use crate::catalog::View;
 use crate::error::ToolError;
@@ -39,6 +40,12 @@ pub trait Children: Send + Sync {
 
     /// How long people have been waited for so far. It counts against no limit.
     fn waited(&self) -> Duration;
+
+    /// The text of a stored result of this caller, at most 16 MiB.
+    ///
+    /// # Errors
+    /// `validation_error` when there is none, or it is no text or too large.
+    fn stored(&self, artifact: &ArtifactRef) -> Result<String, ToolError>;
 
     /// Runs a call as a child of the running one. Several may be at work at once; more than the engine's limit for a batch wait.
     fn invoke(&self, call: Call, turn: Turn) -> BoxFuture<'_, Answer>;

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::Waiting;
 use toolcrib_core::{
-    Answer, ApprovalRequest, Batch, BoxFuture, Call, CallId, CancellationToken, Children, Context,
+    Answer, ApprovalRequest, ArtifactRef, Batch, BoxFuture, Call, CallId, CancellationToken, Children, Context,
     DecisionRecord, ErrorType, Origin, RawArgs, ToolError, Turn, View, Watch, Within, channel,
 };
 
@@ -20,6 +20,7 @@ use crate::batch;
 use crate::deciding::failed;
 use crate::engine::Inner;
 use crate::flight::InFlight;
+use crate::references;
 use crate::stage::approve;
 
 /// How often a call is looked at that runs in another process.
@@ -262,6 +263,10 @@ impl Children for Offspring {
 
     fn waited(&self) -> Duration {
         self.waits.total()
+    }
+
+    fn stored(&self, artifact: &ArtifactRef) -> Result<String, ToolError> {
+        references::text(&artifact.0, &*self.engine.artifacts, &self.context.owner)
     }
 
     fn invoke(&self, call: Call, turn: Turn) -> BoxFuture<'_, Answer> {

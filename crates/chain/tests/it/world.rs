@@ -81,6 +81,8 @@ impl World {
             env: env(),
             environment: Environment::new(folder.path().join("environment")),
             scratch: folder.path().join("scratch"),
+            suspended: folder.path().join("suspended"),
+            search: Arc::new(toolcrib_chain::ByWords),
             denied: Vec::new(),
             minimum: Level::Reduced,
             memory: 1 << 30,
