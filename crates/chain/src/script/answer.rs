@@ -1,7 +1,7 @@
 //! What a model is told of a script: what it printed and returned, and what it called, however it ended.
 
 use serde_json::{Value, json};
-use toolcrib_core::{Block, ToolOutput};
+use toolcrib_core::{Block, CallCtx, ToolOutput};
 
 use super::book::{Book, Line, Status};
 use super::drive::{Chain, End};
@@ -10,6 +10,12 @@ use crate::protocol::{Raised, Shown, head};
 
 /// Characters of the words of an error (SPEC 4.4).
 const ERROR_CHARS: usize = 2000;
+
+/// Bytes of what was printed, of the value and of a traceback that are shown: with a trace of fifty calls this stays below what a model is given of
+/// one result (20,000), so that the trace is never cut.
+const PRINTED_BYTES: usize = 6000;
+const VALUE_BYTES: usize = 6000;
+const TRACEBACK_BYTES: usize = 3000;
 
 /// What is said of a script that did not end by itself.
 fn stopped(end: &End, seconds: f64) -> Option<(&'static str, String)> {
@@ -35,15 +41,19 @@ fn stopped(end: &End, seconds: f64) -> Option<(&'static str, String)> {
 pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) -> ToolOutput {
     let spent = chain.spent();
     let (book, trust) = (chain.book, chain.trust);
-    let mut content: Vec<Block> = chain.printed.finish().into_iter().collect();
-    let mut lines: Vec<String> = Vec::new();
+    let ctx = chain.ctx;
+    let mut lines: Vec<String> = printed(ctx, chain.printed.finish()).into_iter().collect();
     let stopped = stopped(&end, chain.limit.as_secs_f64());
     let (mut value, mut data, mut raised) = (None, None, None);
+    let mut stored = None;
     if let End::Done(done) = end {
         (value, data, raised) = (done.value, done.data, done.raised);
     }
     if let Some(value) = &value {
-        lines.push(returned(value, data.as_ref(), !content.is_empty()));
+        let name = if lines.is_empty() { "" } else { "Value: " };
+        let (shown, whole) = returned(ctx, value, data.as_ref());
+        lines.push(format!("{name}{shown}"));
+        stored = whole;
     }
     let (status, error) = match (&stopped, &raised) {
         (Some((status, words)), _) => {
@@ -51,7 +61,7 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
             (*status, Some(json!({"message": words})))
         }
         (None, Some(raised)) => {
-            lines.push(trace(raised));
+            lines.push(ends(&trace(raised), TRACEBACK_BYTES));
             let message: String = raised.message.chars().take(ERROR_CHARS).collect();
             ("error", Some(json!({"type": raised.kind, "message": message, "line": raised.line})))
         }
@@ -61,11 +71,10 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
     lines.extend(calls(&book, is_error));
     let millis = spent.as_millis();
     lines.push(format!("[chain: {} tool calls in {millis}ms]", book.lines.len()));
-    content.push(Block::text(lines.join("\n")));
     let structured = json!({
         "status": status,
-        "value": data,
-        "repr": value.as_ref().filter(|_| data.is_none()).map(|value| head(&value.text, 4096)),
+        "value": data.as_ref().filter(|_| stored.is_none()),
+        "value_ref": stored,
         "tool_calls": book.lines.len(),
         "duration_ms": u64::try_from(millis).unwrap_or(u64::MAX),
         "error": error,
@@ -73,7 +82,8 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
         "engine": engine,
         "call_trace": book.lines,
     });
-    let mut output = ToolOutput::of(content).with_structured(structured);
+    let output = ToolOutput::of(vec![Block::text(lines.join("\n"))]);
+    let mut output = output.with_structured(structured);
     output.is_error = is_error;
     output.trust = Some(trust);
     output
@@ -83,21 +93,55 @@ fn trace(raised: &Raised) -> String {
     if raised.trace.is_empty() { raised.kind.clone() } else { raised.trace.clone() }
 }
 
-/// What the script returned: as JSON where it is data, else as Python shows it.
-fn returned(value: &Shown, data: Option<&Value>, named: bool) -> String {
-    let name = if named { "Value: " } else { "" };
-    let text = match data {
-        Some(Value::String(text)) => text.clone(),
-        Some(data) => data.to_string(),
-        None => value.text.clone(),
-    };
-    let cut = match data {
-        None if value.bytes > value.text.len() as u64 => {
-            format!("\n(The first {} of {} bytes.)", value.text.len(), value.bytes)
+/// What was printed, or both its ends and where the whole is.
+fn printed(ctx: &CallCtx, block: Option<Block>) -> Option<String> {
+    match block? {
+        Block::Text { text, .. } => Some(bounded(ctx, text, "text/plain", PRINTED_BYTES).0),
+        Block::Spilled { preview, total_bytes, artifact, .. } => {
+            let whole = artifact.map(|artifact| artifact.0);
+            Some(format!("{}\n{}", ends(&preview, PRINTED_BYTES), place(total_bytes, whole.as_ref())))
         }
-        _ => String::new(),
+        _ => None,
+    }
+    .map(|text| text.trim_end().to_owned())
+}
+
+/// What the script returned: as JSON where it is data, else as Python shows it; and the reference of the whole, where this is a part.
+fn returned(ctx: &CallCtx, value: &Shown, data: Option<&Value>) -> (String, Option<String>) {
+    let (text, media_type) = match data {
+        Some(Value::String(text)) => (text.clone(), "text/plain"),
+        Some(data) => (data.to_string(), "application/json"),
+        None => (value.text.clone(), "text/plain"),
     };
-    format!("{name}{text}{cut}")
+    bounded(ctx, text, media_type, VALUE_BYTES)
+}
+
+/// A text, or both its ends, and the reference of the whole.
+fn bounded(ctx: &CallCtx, text: String, media_type: &str, most: usize) -> (String, Option<String>) {
+    if text.len() <= most {
+        return (text, None);
+    }
+    let whole = super::told::stored(ctx, media_type, text.as_bytes());
+    let line = place(text.len() as u64, whole.as_ref());
+    (format!("{}\n{line}", ends(&text, most)), whole)
+}
+
+fn place(bytes: u64, whole: Option<&String>) -> String {
+    match whole {
+        Some(whole) => {
+            format!("[{bytes} bytes in all; the whole is read with read_artifact(ref=\"{whole}\")]")
+        }
+        None => format!("[{bytes} bytes in all; the rest could not be stored]"),
+    }
+}
+
+/// A text without its middle where it is longer than this.
+fn ends(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let tail = text.ceil_char_boundary(text.len() - most / 2);
+    format!("{}\n…\n{}", head(text, most / 2), text.get(tail..).unwrap_or_default())
 }
 
 /// The calls in words: all of them where the script failed, so that nothing is done twice; else those that did not go well.

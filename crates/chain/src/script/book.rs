@@ -53,6 +53,7 @@ pub(super) struct Line {
     /// Time that the tool took, in milliseconds.
     pub(super) duration_ms: f64,
     /// Its id; `None` = the script was not allowed to make it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) call: Option<CallId>,
 }
 

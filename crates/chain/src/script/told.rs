@@ -71,7 +71,8 @@ fn stored_media(ctx: &CallCtx, block: &Block) -> Option<String> {
     }
 }
 
-fn stored(ctx: &CallCtx, media_type: &str, bytes: &[u8]) -> Option<String> {
+/// Keeps bytes as an artifact: its reference, if it could be kept.
+pub(super) fn stored(ctx: &CallCtx, media_type: &str, bytes: &[u8]) -> Option<String> {
     let mut stream = ctx.stream(media_type);
     stream.write(bytes);
     match stream.finish() {
