@@ -1,9 +1,11 @@
 //! Calls that a running call makes: each passes the door as any other, inside its parent. Where one of them waits for a person the parent is put
 //! aside, and whoever decides goes on with both.
 
+mod question;
+
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -12,7 +14,7 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::Waiting;
 use toolcrib_core::{
     Answer, ApprovalRequest, ArtifactRef, Batch, BoxFuture, Call, CallId, CancellationToken, Children, Context,
-    DecisionRecord, ErrorType, Origin, RawArgs, ToolError, Turn, View, Watch, Within, channel,
+    DecisionRecord, ErrorType, Origin, Outcome, RawArgs, ToolError, Turn, View, Watch, Within, channel,
 };
 
 use crate::again;
@@ -113,7 +115,9 @@ impl Drop for Running<'_> {
 struct Waits {
     watch: Arc<Stopwatch>,
     is_waiting: AtomicBool,
+    /// Who looks on at the parent: for them the parent waits.
     next: Option<Arc<dyn Watch>>,
+    parent: CallId,
 }
 
 impl Waits {
@@ -130,14 +134,14 @@ impl Watch for Waits {
             self.watch.begin();
         }
         if let Some(next) = &self.next {
-            next.asked(request);
+            next.asked(&ApprovalRequest { call: self.parent, ..request.clone() });
         }
     }
 
     fn decided(&self, request: &ApprovalRequest, record: &DecisionRecord) {
         self.is_over();
         if let Some(next) = &self.next {
-            next.decided(request, record);
+            next.decided(&ApprovalRequest { call: self.parent, ..request.clone() }, record);
         }
     }
 
@@ -162,6 +166,7 @@ pub(crate) struct Offspring {
     slots: Arc<Semaphore>,
     waits: Arc<Stopwatch>,
     busy: Stopwatch,
+    questions: AtomicU32,
     watch: Option<Arc<dyn Watch>>,
 }
 
@@ -197,6 +202,7 @@ impl Offspring {
             slots: Arc::new(Semaphore::new(at_once)),
             waits: Arc::default(),
             busy: Stopwatch::default(),
+            questions: AtomicU32::new(0),
             watch: scope.watch.clone(),
         }
     }
@@ -215,7 +221,7 @@ impl Offspring {
         let Turn { limit, number, most } = turn;
         let within = Within { parent: Arc::clone(&self.parent), limit, number, most };
         let inside = Inside {
-            within,
+            within: within.clone(),
             cancel: Some(self.cancel.clone()),
             slots: Some(Arc::clone(&self.slots)),
         };
@@ -223,6 +229,7 @@ impl Offspring {
             watch: Arc::clone(&self.waits),
             is_waiting: AtomicBool::new(false),
             next: self.watch.clone(),
+            parent: self.parent.calls.first().map_or(call.id, |parent| parent.id),
         };
         let batch = Batch {
             run: self.parent.run,
@@ -233,8 +240,27 @@ impl Offspring {
         };
         let watch = Some(Arc::new(watch) as Arc<dyn Watch>);
         let engine = Arc::clone(&self.engine);
-        let answer = batch::run_inside(engine, batch, watch, Some(Arc::new(inside))).await.pop();
-        answer.unwrap_or_else(|| batch::refused(call, ToolError::execution("no answer")))
+        let inside = Some(Arc::new(inside));
+        match batch::run_inside(engine, batch.clone(), watch, inside).await.pop() {
+            Some(Answer::Done(outcome)) => self.asked(*outcome, batch, within).await,
+            Some(waits) => waits,
+            None => batch::refused(call, ToolError::execution("no answer")),
+        }
+    }
+
+    /// The same outcome, unless it is a question to a person: then what that person answered.
+    async fn asked(&self, outcome: Outcome, batch: Batch, within: Within) -> Answer {
+        let Some(question) = question::of(&outcome) else {
+            return Answer::Done(Box::new(outcome));
+        };
+        if self.questions.fetch_add(1, Ordering::Relaxed) >= question::MOST {
+            let text = format!(
+                "A script asks at most {} questions; this one was not asked. Go on with what you know.",
+                question::MOST
+            );
+            return question::failed(outcome, ToolError::execution(text));
+        }
+        question::answer(&self.engine, outcome, question, batch, within).await
     }
 
     /// Waits until nobody else runs this call; `false` = this one was stopped meanwhile.

@@ -136,6 +136,28 @@ fn echo_named(name: &str) -> toolcrib_testkit::ScriptedTool {
 }
 
 #[tokio::test]
+async fn a_question_to_a_person_is_answered_inside_the_script() {
+    let place = Place::new().await;
+    let data = json!({"status": "waiting", "question": {"question": "Which?", "context": "", "options": ["a", "b"]}});
+    let output = toolcrib_core::ToolOutput::structured(data);
+    let (echo, ask) =
+        (Arc::new(echo("echo")), Arc::new(echo_named("ask_user").returns(output)));
+    let process = place.process(&[&echo, &ask], Vec::new(), None).await;
+    let run = process.run;
+    let code = "await echo(n=1)\nr = await ask_user()\n[r.text, r.structured['selected_option']]";
+    let batch = process.batch(code);
+    let id = batch.calls[0].id;
+    let request = waits(process.answer(batch).await);
+    assert_eq!((request.call, request.question.unwrap().question.as_str()), (id, "Which?"));
+    place.kill(process).await;
+    let process = place.process(&[&echo, &ask], Vec::new(), Some(run)).await;
+    let answer = Decision::Answer { text: "b".into() };
+    let gave = Gave::of(decide(&process, request.id, answer).await);
+    assert_eq!(gave.value(), json!(["b", 2]));
+    assert_eq!((echo.runs(), ask.runs(), gave.0.call), (1, 1, id));
+}
+
+#[tokio::test]
 async fn a_snapshot_that_was_damaged_is_not_used() {
     let place = Place::new().await;
     let (echo, send) = (Arc::new(echo("echo")), Arc::new(risky("send")));

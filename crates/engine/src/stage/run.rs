@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, poll};
 use toolcrib_core::{
-    CallCtx, Effect, ErrorType, EventKind, Handler, Nested, Nesting, ToolError, ToolOutput,
+    ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, Handler, Nested, Nesting, ToolError, ToolOutput,
     defaults,
 };
 
@@ -144,7 +144,10 @@ async fn nested(
     };
     flight.inner_time = children.busy();
     match ended {
-        Some(Ok(Ok(Nested::Waits(request)))) => Err(Stop::Suspend(request)),
+        // Whoever asked for this call knows it, and not those that it makes.
+        Some(Ok(Ok(Nested::Waits(request)))) => {
+            Err(Stop::Suspend(Box::new(ApprovalRequest { call: flight.call, ..*request })))
+        }
         Some(Ok(Ok(Nested::Done(output)))) => Ok(Ok(output)),
         Some(Ok(Err(error))) => Ok(Err(error)),
         Some(Err(panic)) => Ok(Err(crashed(flight, &*panic))),
