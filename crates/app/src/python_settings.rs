@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_chain::{Environment, Setup};
-use toolcrib_core::entry::FixedSource;
+use toolcrib_chain::{Environment, SavedChains, Setup};
 use toolcrib_sandbox::{Level, Local};
+
+use crate::settings::ToolFolder;
 
 /// Bytes of memory of one kernel: a table of some hundred thousand rows with numpy, pandas and matplotlib loaded takes half of it.
 const MEMORY: u64 = 2 << 30;
@@ -31,10 +32,10 @@ pub fn python_environment(state: &Path) -> Environment {
     Environment::new(state.join("python/environment"))
 }
 
-/// The source of `code_exec`; no code sees what is `denied`.
-pub(crate) fn source(settings: &PythonSettings, state: &Path, denied: Vec<PathBuf>) -> FixedSource {
+/// How Python is run with these settings; no code sees what is `denied`.
+pub(crate) fn setup(settings: &PythonSettings, state: &Path, denied: Vec<PathBuf>) -> Setup {
     let PythonSettings { worker, full, program, env } = settings.clone();
-    toolcrib_chain::source(Setup {
+    Setup {
         backend: Arc::new(Local::with_helper(worker.clone())),
         worker,
         full,
@@ -47,5 +48,14 @@ pub(crate) fn source(settings: &PythonSettings, state: &Path, denied: Vec<PathBu
         denied,
         minimum: Level::Reduced,
         memory: MEMORY,
-    })
+    }
+}
+
+/// The scripts in folders of tools, each a source; those without any are left out.
+pub(crate) fn saved_chains(folders: &[ToolFolder], setup: &Setup) -> Vec<SavedChains> {
+    let chains = folders.iter().map(|folder| {
+        let id = format!("{}-chains", folder.id);
+        SavedChains::new(id, &folder.path, folder.of_anybody, setup)
+    });
+    chains.filter(SavedChains::has_any).collect()
 }

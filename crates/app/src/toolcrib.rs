@@ -430,9 +430,12 @@ impl Builder {
             builtins = builtins.with_opener(opener.clone());
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
+        let mut saved = Vec::new();
         if let Some(python) = &self.settings.python {
             let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
-            let source = python_settings::source(python, &self.settings.state, denied);
+            let setup = python_settings::setup(python, &self.settings.state, denied);
+            saved = python_settings::saved_chains(&self.settings.tool_folders, &setup);
+            let source = toolcrib_chain::source(setup);
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
         for source in &self.sources {
@@ -441,6 +444,9 @@ impl Builder {
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
+        for chains in &saved {
+            engine.catalog().attach(chains).await.map_err(SetupError::Source)?;
+        }
         hooks.know(&engine);
         let toolcrib = Toolcrib {
             engine,

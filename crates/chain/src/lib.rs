@@ -32,6 +32,6 @@ mod worker;
 
 pub use environment::{Environment, EnvironmentError, EnvironmentState, REQUIREMENTS};
 pub use interpreter::{Interpreter, InterpreterError};
-pub use script::{ByWords, ToolSearch};
+pub use script::{ByWords, SavedChains, ToolSearch};
 pub use setup::{Setup, source};
 pub use worker::worker_entry;

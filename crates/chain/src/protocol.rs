@@ -43,6 +43,8 @@ pub(crate) struct Script {
     pub(crate) memory: u64,
     /// The functions that it may call, as names of Python.
     pub(crate) names: Vec<String>,
+    /// The value `args`, if it is called with any.
+    pub(crate) args: Option<Value>,
 }
 
 /// See [`Order::Thaw`].

@@ -73,6 +73,8 @@ pub(super) struct Chain<'a> {
     /// Time that it took in other processes.
     before: Duration,
     open: Vec<Open>,
+    /// What it was called with.
+    args: Option<serde_json::Value>,
     /// Calls that it waited for when it was put aside.
     left: Vec<(Wanted, usize)>,
 }
@@ -99,8 +101,15 @@ impl<'a> Chain<'a> {
             begun: Instant::now(),
             before: Duration::ZERO,
             open: Vec::new(),
+            args: None,
             left: Vec::new(),
         }
+    }
+
+    /// The same called with these arguments.
+    pub(super) fn taking(mut self, args: Option<serde_json::Value>) -> Self {
+        self.args = args;
+        self
     }
 
     /// The same as it was when it was put aside: the order that the worker gets for it.
@@ -122,6 +131,7 @@ impl<'a> Chain<'a> {
             time_ms: u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX),
             memory: MEMORY,
             names: policy::names(&self.view),
+            args: self.args.clone(),
         })
     }
 

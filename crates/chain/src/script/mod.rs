@@ -8,10 +8,12 @@ mod book;
 mod drive;
 mod kept;
 mod policy;
+mod saved;
 mod search;
 mod stub;
 mod told;
 mod tool;
 
+pub use saved::SavedChains;
 pub use search::{ByWords, ToolSearch};
 pub(crate) use tool::ToolChain;

@@ -31,12 +31,17 @@ const AT_ONCE: usize = 16;
 /// What a call may take beside its script: starting a worker, putting it aside.
 const AROUND: Duration = Duration::from_secs(30);
 
-/// The tool.
-pub(crate) struct ToolChain {
-    spec: Arc<ToolSpec>,
+/// What runs scripts.
+pub(super) struct Runner {
     workers: Arc<Expressions>,
     shelf: Shelf,
     search: Arc<dyn ToolSearch>,
+}
+
+/// The tool.
+pub(crate) struct ToolChain {
+    spec: Arc<ToolSpec>,
+    runner: Runner,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -56,9 +61,8 @@ fn spec() -> ToolSpec {
          asyncio.gather(a(), b())` calls in parallel. A result has .text, .structured (data or None) and .ref (set when it is over 4 KB: .text is then its beginning; pass `r` itself to another tool, or \
          `materialize(r)` for all of it). Without await: `search(\"words\")` finds tools, `describe(\"name\")` shows one's parameters. Failed calls raise RuntimeError, refused ones PermissionError. At \
          most 50 calls, 60 s each. Print or return only what you need. No files, clock or network but by tools; of the library math, json, re, datetime, collections, itertools, functools, dataclasses, asyncio.gather.";
-    let mut spec = ToolSpec::new(name, description, schema::of::<Args>());
+    let mut spec = own_spec(name, description, schema::of::<Args>());
     spec.title = "Chain tools".to_owned();
-    spec.group = Some("code".to_owned());
     spec.aliases = vec!["run_chain".to_owned()];
     let alias = |other: &str, name: &str| (other.to_owned(), name.to_owned());
     spec.parameter_aliases = vec![
@@ -67,11 +71,6 @@ fn spec() -> ToolSpec {
         alias("python", "code"),
         alias("timeout_seconds", "timeout"),
     ];
-    // It is safe itself: its calls are judged one by one (DESIGN 9, Effect and reach).
-    (spec.effect, spec.risk) = (Effect::Pure, Risk::Safe);
-    spec.timeout = TOTAL_TIME + AROUND;
-    spec.attempts = 1;
-    spec.trust = Trust::Workspace;
     spec.examples = vec![Example {
         need: "How many lines do the three notes have together?".to_owned(),
         args: json!({"code": "import asyncio\nfiles = await asyncio.gather(*[read_file(path=p) for p in [\"a.md\", \"b.md\", \"c.md\"]])\nsum(len(materialize(f).splitlines()) for f in files)"}),
@@ -79,36 +78,67 @@ fn spec() -> ToolSpec {
     spec
 }
 
+/// The definition of a tool that is a script.
+pub(super) fn own_spec(
+    name: ToolName,
+    description: impl Into<String>,
+    schema: Value,
+) -> ToolSpec {
+    let mut spec = ToolSpec::new(name, description, schema);
+    spec.group = Some("code".to_owned());
+    // It is safe itself: its calls are judged one by one (DESIGN 9, Effect and reach).
+    (spec.effect, spec.risk) = (Effect::Pure, Risk::Safe);
+    spec.timeout = TOTAL_TIME + AROUND;
+    spec.attempts = 1;
+    spec.trust = Trust::Workspace;
+    spec
+}
+
+/// What a script says where nobody makes its calls.
+pub(super) fn only_nested<'a>() -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    let text = "A script cannot call tools here, so it was not run.";
+    let error = ToolError::new(ErrorType::ToolNotAvailable, text);
+    Box::pin(std::future::ready(Err(error)))
+}
+
 impl ToolChain {
     pub(crate) fn new(setup: &Setup) -> Self {
+        Self { spec: Arc::new(spec()), runner: Runner::new(setup) }
+    }
+
+    fn args(args: &Value) -> Result<Args, ToolError> {
+        Args::deserialize(args).map_err(|error| ToolError::validation(error.to_string()))
+    }
+}
+
+impl Runner {
+    pub(super) fn new(setup: &Setup) -> Self {
         let minimum = setup.minimum.max(toolcrib_sandbox::Level::Reduced);
         let backend = Arc::clone(&setup.backend);
         let workers = Expressions::new(backend, setup.worker.clone(), minimum, AT_ONCE);
         Self {
-            spec: Arc::new(spec()),
             workers: Arc::new(workers),
             shelf: Shelf::at(&setup.suspended),
             search: Arc::clone(&setup.search),
         }
     }
 
-    fn args(args: &Value) -> Result<Args, ToolError> {
-        Args::deserialize(args).map_err(|error| ToolError::validation(error.to_string()))
-    }
-
-    async fn run(
+    /// Runs a script, with these arguments where it takes any, for at most so many seconds.
+    pub(super) async fn run(
         &self,
         ctx: &CallCtx,
-        args: &Args,
+        code: &str,
+        args: Option<&Value>,
+        timeout: Option<u32>,
         children: &dyn Children,
     ) -> Result<Nested, ToolError> {
-        let limit = args.timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
+        let limit = timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
         let limit = limit.min(TOTAL_TIME);
         let _place = self.workers.place().await;
-        let begin = || Chain::new(ctx, children, &*self.search, &args.code, limit);
+        let begin = || Chain::new(ctx, children, &*self.search, code, limit).taking(args.cloned());
         let mut worker = self.workers.take().await?;
         let mut chain = begin();
-        let kept = children.is_again().then(|| self.shelf.take(ctx.call, &args.code)).flatten();
+        let kept = children.is_again().then(|| self.shelf.take(ctx.call, code)).flatten();
         let order = match kept {
             Some(kept) => chain.resumed(kept),
             None => chain.fresh(),
@@ -157,9 +187,7 @@ impl Handler for ToolChain {
         _: &'a CallCtx,
         _: &'a Value,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        let text = "A script cannot call tools here, so it was not run.";
-        let error = ToolError::new(ErrorType::ToolNotAvailable, text);
-        Box::pin(std::future::ready(Err(error)))
+        only_nested()
     }
 }
 
@@ -170,6 +198,9 @@ impl Nesting for ToolChain {
         args: &'a Value,
         children: &'a dyn Children,
     ) -> BoxFuture<'a, Result<Nested, ToolError>> {
-        Box::pin(async move { self.run(ctx, &Self::args(args)?, children).await })
+        Box::pin(async move {
+            let Args { code, timeout } = Self::args(args)?;
+            self.runner.run(ctx, &code, None, timeout, children).await
+        })
     }
 }

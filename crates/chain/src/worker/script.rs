@@ -36,8 +36,10 @@ const QUESTIONS: [&str; 3] = ["search", "describe", "materialize"];
 /// # Errors
 /// Whoever listens is gone, or speaks nonsense.
 pub(super) fn run(script: Script, from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
-    let Script { code, time_ms, memory, names } = script;
-    let compiled = MontyRun::new(code, NAME, Vec::new(), CompileOptions::default());
+    let Script { code, time_ms, memory, names, args } = script;
+    let inputs = args.iter().map(|_| "args".to_owned()).collect();
+    let args = args.into_iter().map(values::value).collect();
+    let compiled = MontyRun::new(code, NAME, inputs, CompileOptions::default());
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) => {
@@ -52,7 +54,7 @@ pub(super) fn run(script: Script, from: &mut impl Read, to: &mut impl Write) -> 
     let tracker = ResourceTracker::new(limits);
     let mut desk = Desk { names: Names::of(names), unsent: Vec::new(), stops: 0, from };
     let mut output = Output::new(to);
-    let begun = compiled.start(Vec::new(), tracker, PrintWriter::Callback(&mut output));
+    let begun = compiled.start(args, tracker, PrintWriter::Callback(&mut output));
     desk.go_on(begun, output)
 }
 

@@ -52,12 +52,12 @@ fn what_the_owner_denies_is_denied_in_a_script_too() {
     // And the other way round: no script at all.
     env.run(&["rules", "add", "deny", "run_chain"]).code(0);
     let (answer, exit) = chain(&env, "1", &[]);
-    assert_eq!((answer["error_type"].as_str(), exit), (Some("policy_denied"), 5), "{answer}");
+    assert_eq!((answer["error_type"].as_str(), exit), (Some("tool_not_available"), 5), "{answer}");
 }
 
 /// Read two files, delete one: a person is asked about that, in another process.
 fn turns() -> String {
-    let code = "a = await read_file(path='notes.md')\\nb = await delete_file(path='notes.md')\\nc = await list_directory()\\nprint('all done')";
+    let code = "a = await read_file(path='notes.md')\\nb = await delete_file(path='notes.md')\\nc = await list_dir()\\nprint('all done')";
     format!(
         "  - calls: [{{tool: run_chain, args: {{code: \"{code}\"}}}}]\n  - expect: {{results: [{{tool: tool_chain, outcome: succeeded, contains: all done}}]}}\n    say: Gone.\n"
     )
@@ -79,7 +79,7 @@ fn a_model_chains_tools_and_its_run_waits_for_a_person_in_the_middle() {
     let count = |tool: &str| {
         calls.as_array().unwrap().iter().filter(|call| call["tool"] == tool).count()
     };
-    for tool in ["tool_chain", "read_file", "delete_file", "list_directory"] {
+    for tool in ["tool_chain", "read_file", "delete_file", "list_dir"] {
         assert_eq!(count(tool), 1, "{tool}: {calls}");
     }
 }
@@ -119,4 +119,23 @@ fn a_run_that_was_killed_within_a_script_makes_no_call_twice() {
     assert_eq!(ended.stdout, "Over.\n", "{ended:#?}");
     assert_eq!((env.read("log.txt").as_deref(), slow.runs()), (Some("once\n"), 1));
     assert_eq!(env.read("after.txt").as_deref(), Some("after"));
+}
+
+#[test]
+fn a_script_that_is_kept_is_a_tool() {
+    let env = TestEnv::new();
+    let script = "# description: Count the lines of some files.\n# parameters: {\"paths\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}\n# required: [\"paths\"]\nfiles = [await read_file(path=p) for p in args['paths']]\nlen(files)\n";
+    env.own("tools/count_lines.py", script);
+    env.own("tools/wrong.py", "1\n");
+    let (answer, exit) = env.call("count_lines", &json!({"paths": ["notes.md", "notes.md"]}), &[]);
+    assert_eq!(exit, 0, "{answer}");
+    assert!(answer["result"].as_str().unwrap().starts_with("2\n"), "{answer}");
+    let (answer, _) = env.call("count_lines", &json!({}), &[]);
+    assert_eq!(answer["error_type"], "validation_error");
+    // One that a workspace brings is asked about, whatever it says.
+    env.write(".toolcrib/tools/theirs.py", script);
+    let (answer, exit) = env.call("theirs", &json!({"paths": []}), &[]);
+    assert_eq!((answer["outcome"].as_str(), exit), (Some("denied"), 5), "{answer}");
+    let (answer, _) = env.call("wrong", &json!({}), &[]);
+    assert!(answer.to_string().contains("# description"), "{answer}");
 }
