@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_chain::{Environment, Kernels, Setup};
-use toolcrib_core::entry::FixedSource;
+use toolcrib_chain::{Environment, SavedChains, Setup};
 use toolcrib_sandbox::{Backend, Level, Local};
+
+use crate::settings::ToolFolder;
 
 /// Bytes of memory of one kernel: a table of some hundred thousand rows with numpy, pandas and matplotlib loaded takes half of it.
 const MEMORY: u64 = 2 << 30;
@@ -31,16 +32,15 @@ pub fn python_environment(state: &Path) -> Environment {
     Environment::new(state.join("python/environment"))
 }
 
-/// The source of `code_exec`, whose kernels are these; no code sees what is `denied`. It runs on this backend, or on one of its own.
-pub(crate) fn source(
+/// How Python is run with these settings; no code sees what is `denied`. It runs on this backend, or on one of its own.
+pub(crate) fn setup(
     settings: &PythonSettings,
     state: &Path,
     denied: Vec<PathBuf>,
-    kernels: &Arc<Kernels>,
     backend: Option<Arc<dyn Backend>>,
-) -> FixedSource {
+) -> Setup {
     let PythonSettings { worker, full, program, env } = settings.clone();
-    let setup = Setup {
+    Setup {
         backend: backend.unwrap_or_else(|| Arc::new(Local::with_helper(worker.clone()))),
         worker,
         full,
@@ -48,9 +48,19 @@ pub(crate) fn source(
         env,
         environment: python_environment(state),
         scratch: state.join("python/scratch"),
+        suspended: state.join("python/suspended"),
+        search: Arc::new(toolcrib_chain::ByWords),
         denied,
         minimum: Level::Reduced,
         memory: MEMORY,
-    };
-    toolcrib_chain::source_with(setup, Arc::clone(kernels))
+    }
+}
+
+/// The scripts in folders of tools, each a source; those without any are left out.
+pub(crate) fn saved_chains(folders: &[ToolFolder], setup: &Setup) -> Vec<SavedChains> {
+    let chains = folders.iter().map(|folder| {
+        let id = format!("{}-chains", folder.id);
+        SavedChains::new(id, &folder.path, folder.of_anybody, setup)
+    });
+    chains.filter(SavedChains::has_any).collect()
 }

@@ -445,12 +445,13 @@ impl Builder {
             builtins = builtins.with_opener(opener.clone());
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
-        let kernels = Arc::new(Kernels::default());
+        let (kernels, mut saved) = (Arc::new(Kernels::default()), Vec::new());
         if let Some(python) = &self.settings.python {
             let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
             let backend = workbench.as_ref().map(|bench| bench.backend());
-            let state = &self.settings.state;
-            let source = python_settings::source(python, state, denied, &kernels, backend);
+            let setup = python_settings::setup(python, &self.settings.state, denied, backend);
+            saved = python_settings::saved_chains(&self.settings.tool_folders, &setup);
+            let source = toolcrib_chain::source_with(setup, Arc::clone(&kernels));
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
         for source in &self.sources {
@@ -461,6 +462,9 @@ impl Builder {
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
+        for chains in &saved {
+            engine.catalog().attach(chains).await.map_err(SetupError::Source)?;
+        }
         hooks.know(&engine);
         let toolcrib = Toolcrib {
             engine,

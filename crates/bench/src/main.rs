@@ -9,6 +9,7 @@ mod args;
 mod batch;
 mod binary;
 mod canned;
+mod chain;
 mod clock;
 mod door;
 mod durable;
@@ -59,6 +60,7 @@ fn main() {
         ("sandbox", sandbox::run_all),
         ("search", search::run),
         ("python", python::run),
+        ("chain", chain::run),
         ("shell", shell::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {

@@ -23,7 +23,7 @@ use crate::worker::ROLE;
 const MEMORY: u64 = 256 << 20;
 
 /// Workers at work at one time, so that a batch of many calls stays within 2 GiB.
-const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 8;
 
 /// How long after its time a worker is waited for that bounds itself: it is killed by then (issue: limit + 100 ms).
 const SLACK: Duration = Duration::from_millis(50);
@@ -80,22 +80,28 @@ pub(crate) struct Ran {
 }
 
 /// A process that waits for code.
-struct Worker {
-    process: Process,
-    to: Input,
-    from: Output,
-    engine: String,
+pub(crate) struct Worker {
+    pub(crate) process: Process,
+    pub(crate) to: Input,
+    pub(crate) from: Output,
+    pub(crate) engine: String,
 }
 
 impl Expressions {
-    pub(crate) fn new(backend: Arc<dyn Backend>, program: PathBuf, minimum: Level) -> Self {
+    /// Workers of this executable, at most so many at work at one time.
+    pub(crate) fn new(
+        backend: Arc<dyn Backend>,
+        program: PathBuf,
+        minimum: Level,
+        at_once: usize,
+    ) -> Self {
         Self {
             backend,
             program,
             minimum,
             idle: Mutex::default(),
             filling: AtomicBool::new(false),
-            places: Semaphore::new(AT_ONCE),
+            places: Semaphore::new(at_once),
         }
     }
 
@@ -118,6 +124,12 @@ impl Expressions {
         Ok(Ran { end, level: worker.process.level, engine: worker.engine })
     }
 
+    /// A place among those at work, to be held while a worker is.
+    pub(crate) async fn place(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
+        // Never closed.
+        self.places.acquire().await.ok()
+    }
+
     /// Has a worker wait for the next call.
     pub(crate) fn refill(self: &Arc<Self>) {
         if self.waits().is_some() || self.filling.swap(true, Ordering::AcqRel) {
@@ -136,7 +148,11 @@ impl Expressions {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn take(&self) -> Result<Worker, ToolError> {
+    /// The worker that waits, or a new one.
+    ///
+    /// # Errors
+    /// A [`ToolError`] when there is none: nothing has run.
+    pub(crate) async fn take(&self) -> Result<Worker, ToolError> {
         let waiting = self.waits().take();
         if let Some(mut worker) = waiting
             && worker.is_alive().await
@@ -232,13 +248,19 @@ impl Worker {
     }
 
     async fn kill(&mut self, end: End) -> End {
-        self.process.kill();
-        // How it ended is known: by us.
-        let _ = self.process.wait().await;
+        self.stop().await;
         end
     }
 
-    async fn death(&mut self) -> Death {
+    /// Ends it.
+    pub(crate) async fn stop(&mut self) {
+        self.process.kill();
+        // How it ended is known: by us.
+        let _ = self.process.wait().await;
+    }
+
+    /// Why it has ended.
+    pub(crate) async fn death(&mut self) -> Death {
         let words = self.last_words().await;
         let ended = self.process.wait().await.ok();
         match ended {

@@ -10,8 +10,9 @@
 //! - What comes back from such a process is untrusted: messages have a limit, and a process that sends nonsense is killed.
 //! - A worker serves one call and ends. A kernel serves one run, and sleeps between calls.
 //! - What was approved as `expression` never runs as `full`.
+//! - A call of a script goes through the door, once, under an id that the script has again when it runs again.
 //!
-//! Absent on purpose: the engine, providers, the environment of this process; scripts that call tools (they will use the same worker).
+//! Absent on purpose: the engine, providers, the environment of this process. Calls that a script makes go through `core::Children`.
 
 mod answer;
 mod environment;
@@ -24,6 +25,7 @@ mod printed;
 mod protocol;
 mod refusal;
 mod scratch;
+mod script;
 mod setup;
 mod tool;
 mod worker;
@@ -31,5 +33,6 @@ mod worker;
 pub use environment::{Environment, EnvironmentError, EnvironmentState, REQUIREMENTS};
 pub use interpreter::{Interpreter, InterpreterError};
 pub use kernels::Kernels;
+pub use script::{ByWords, SavedChains, ToolSearch};
 pub use setup::{Setup, source, source_with};
 pub use worker::worker_entry;

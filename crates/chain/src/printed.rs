@@ -50,6 +50,18 @@ impl<'a> Printed<'a> {
         if text.is_empty() { String::new() } else { format!(" It printed last:\n{text}") }
     }
 
+    /// All of it as text, or its beginning and where the rest is.
+    pub(crate) fn so_far(self) -> String {
+        match self.finish() {
+            Some(Block::Text { text, .. }) => text,
+            Some(Block::Spilled { preview, artifact, .. }) => {
+                let stored = artifact.map(|artifact| format!("\n[all of it is {artifact}]\n"));
+                preview + &stored.unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+
     /// All of it; `None` = nothing was printed.
     pub(crate) fn finish(self) -> Option<Block> {
         match self.long {

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{Entry, Typed};
+use toolcrib_core::{Entry, Handler, Typed};
 use toolcrib_sandbox::{Backend, Level};
 
 use crate::environment::Environment;
 use crate::kernels::Kernels;
+use crate::script::{ToolChain, ToolSearch};
 use crate::tool::CodeExec;
 
 /// Id of the source.
@@ -32,6 +33,10 @@ pub struct Setup {
     pub environment: Environment,
     /// Where each kernel gets a folder for its files, which is gone with it.
     pub scratch: PathBuf,
+    /// Where scripts are kept that wait for a person.
+    pub suspended: PathBuf,
+    /// How scripts find tools.
+    pub search: Arc<dyn ToolSearch>,
     /// Files and folders that no code may see, wherever they lie.
     pub denied: Vec<PathBuf>,
     /// The weakest sandbox that will do; never less than [`Level::Reduced`].
@@ -50,7 +55,7 @@ impl std::fmt::Debug for Setup {
     }
 }
 
-/// The source of `code_exec`.
+/// The source of `code_exec` and `tool_chain`.
 #[must_use]
 pub fn source(setup: Setup) -> FixedSource {
     source_with(setup, Arc::default())
@@ -59,5 +64,7 @@ pub fn source(setup: Setup) -> FixedSource {
 /// The same with these kernels, for whoever ends them with their runs.
 #[must_use]
 pub fn source_with(setup: Setup, kernels: Arc<Kernels>) -> FixedSource {
-    FixedSource::new(SOURCE, vec![Entry::Local(Typed::handler(CodeExec::new(setup, kernels)))])
+    let chain: Arc<dyn Handler> = Arc::new(ToolChain::new(&setup));
+    let code = Typed::handler(CodeExec::new(setup, kernels));
+    FixedSource::new(SOURCE, vec![Entry::Local(code), Entry::Local(chain)])
 }

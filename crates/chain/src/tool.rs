@@ -15,7 +15,7 @@ use toolcrib_sandbox::Level as SandboxLevel;
 
 use crate::answer::{self, About, Level};
 use crate::environment::EnvironmentState;
-use crate::expression::{End, Expressions, Ran};
+use crate::expression::{AT_ONCE, End, Expressions, Ran};
 use crate::interpreter::{Interpreter, InterpreterError};
 use crate::kernel::{Kernel, Making};
 use crate::kernels::Kernels;
@@ -175,7 +175,7 @@ impl CodeExec {
     pub(crate) fn new(mut setup: Setup, kernels: Arc<Kernels>) -> Self {
         setup.minimum = setup.minimum.max(SandboxLevel::Reduced);
         let backend = Arc::clone(&setup.backend);
-        let expressions = Expressions::new(backend, setup.worker.clone(), setup.minimum);
+        let expressions = Expressions::new(backend, setup.worker.clone(), setup.minimum, AT_ONCE);
         Self { setup, expressions: Arc::new(expressions), kernels, found: Mutex::default() }
     }
 
@@ -284,7 +284,7 @@ fn limit(ctx: &CallCtx, args: &Args, usual: Duration) -> Duration {
 }
 
 /// One line for the person who is asked.
-fn summary(code: &str) -> String {
+pub(crate) fn summary(code: &str) -> String {
     let mut lines = code.lines().map(str::trim).filter(|line| !line.is_empty());
     let first: String = lines.next().unwrap_or_default().chars().take(80).collect();
     match lines.count() {

@@ -1,6 +1,7 @@
 //! What is asked for: a batch of calls with its context.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,6 +110,19 @@ impl Call {
     }
 }
 
+/// The call that others are made by.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Within {
+    /// It, alone in its batch, with its final arguments.
+    pub parent: Arc<Batch>,
+    /// How long the tool of a call that it makes may run.
+    pub limit: Duration,
+    /// The number of that call, from 1.
+    pub number: u32,
+    /// The most calls that there may be.
+    pub most: u32,
+}
+
 /// Calls that were asked for together. They run side by side; answers come back in this order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Batch {
@@ -126,6 +140,9 @@ pub struct Batch {
     /// each is looked up first, and only what never ran, or changes nothing, runs.
     #[serde(default)]
     pub again: bool,
+    /// The running call that makes these; whoever goes on with one of them goes on with that call afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Box<Within>>,
 }
 
 impl Batch {
@@ -139,6 +156,7 @@ impl Batch {
             view: Arc::default(),
             calls,
             again: false,
+            within: None,
         }
     }
 }

@@ -113,9 +113,30 @@ id!(
     BatchId, "batch"
 );
 
+impl CallId {
+    /// The id of a call that this one makes: the same whenever the same call is made for the same time, so that it is found again. It keeps the
+    /// time of this one, so that it is listed beside it.
+    #[must_use]
+    pub fn child(self, what: &str, times: u32) -> Self {
+        let hash = crate::canonical::sha256_parts(&[&self.to_string(), what, &times.to_string()]);
+        let low = hash.get(..20).and_then(|hex| u128::from_str_radix(hex, 16).ok());
+        Self((self.0 >> 80 << 80) | low.unwrap_or_default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_has_one_id_for_each_time_it_is_made() {
+        let parent = CallId::fresh();
+        assert_eq!(parent.child("a", 1), parent.child("a", 1));
+        let ids = [parent.child("a", 1), parent.child("a", 2), parent.child("b", 1), parent];
+        let other = CallId::fresh().child("a", 1);
+        let unique: std::collections::HashSet<_> = ids.iter().chain([&other]).collect();
+        assert_eq!(unique.len(), 5);
+    }
 
     #[test]
     fn ids_are_unique_ordered_and_survive_text() {

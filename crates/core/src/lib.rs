@@ -30,6 +30,7 @@ pub mod id;
 pub mod invoke;
 pub mod name;
 pub mod near;
+pub mod nest;
 pub mod outcome;
 pub mod output;
 pub mod pattern;
@@ -52,7 +53,7 @@ pub use approval::{
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
 pub use brake::Brake;
-pub use call::{Batch, CHANNELS, Call, Context, Origin, RawArgs, channel};
+pub use call::{Batch, CHANNELS, Call, Context, Origin, RawArgs, Within, channel};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
@@ -67,6 +68,7 @@ pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
 pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TokenId};
 pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage, Watch};
 pub use name::{NameError, ToolName, remote_name};
+pub use nest::{Children, Nested, Nesting, Turn};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
 pub use output::{Blob, Block, ToolOutput, Trust};
 pub use permission::{Permission, PermissionState, Permissions};

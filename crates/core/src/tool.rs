@@ -14,6 +14,7 @@ use crate::BoxFuture;
 use crate::call::Context;
 use crate::error::ToolError;
 use crate::id::{CallId, RunId};
+use crate::nest::Nesting;
 use crate::output::{Block, ToolOutput};
 use crate::spec::{Assessment, ToolSpec};
 
@@ -133,6 +134,11 @@ pub trait Handler: Send + Sync {
     /// Why nobody can call this tool: it is a row that shows what is wrong with a definition ([`crate::Entry::broken`]). `None` = it
     /// can be called.
     fn fault(&self) -> Option<&str> {
+        None
+    }
+
+    /// What runs it in place of [`Handler::call`], when its calls call other tools. `None` = it calls none.
+    fn nesting(&self) -> Option<&dyn Nesting> {
         None
     }
 

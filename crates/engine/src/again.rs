@@ -10,6 +10,7 @@ use toolcrib_core::{
 
 use crate::batch::{self, refused};
 use crate::engine::Inner;
+use crate::nest::Inside;
 use crate::reading::Reading;
 use crate::references;
 use crate::stage::approve;
@@ -29,13 +30,14 @@ pub(crate) async fn run(
     engine: Arc<Inner>,
     mut batch: Batch,
     watch: Option<Arc<dyn Watch>>,
+    inside: Option<Arc<Inside>>,
 ) -> Vec<Answer> {
     let calls = std::mem::take(&mut batch.calls);
     let mut answers: Vec<Option<Answer>> = Vec::with_capacity(calls.len());
     for call in calls {
         let answer = match way(&engine, call.id).await {
             Ok(Way::Answered(answer)) => Some(answer),
-            Ok(Way::Decided(id)) => Some(decided(&engine, id, call).await),
+            Ok(Way::Decided(id)) => Some(decided(&engine, id, call, inside.is_some()).await),
             Ok(Way::Runs) => {
                 batch.calls.push(call);
                 None
@@ -51,7 +53,7 @@ pub(crate) async fn run(
     let mut ran = if batch.calls.is_empty() {
         Vec::new()
     } else {
-        batch::run_now(engine, batch, watch).await
+        Box::pin(batch::run_fresh(engine, batch, watch, inside)).await
     }
     .into_iter();
     // The gaps are the calls that ran, in their order.
@@ -147,8 +149,8 @@ fn read(engine: &Inner, row: &CallRow, outcome: &Outcome) {
     Reading::stored(outcome, tool.map(|tool| &**tool.spec()), refers).raise(&run);
 }
 
-async fn decided(engine: &Arc<Inner>, id: ApprovalId, call: Call) -> Answer {
-    match approve::go_on(Arc::clone(engine), id).await {
+async fn decided(engine: &Arc<Inner>, id: ApprovalId, call: Call, inside: bool) -> Answer {
+    match approve::go_on(Arc::clone(engine), id, inside).await {
         Ok(Some(answer)) => answer,
         Ok(None) => refused(call, gone_elsewhere()),
         Err(DecideError::Store(error)) => refused(call, unreadable(&StoreError::Failed(error))),

@@ -14,6 +14,7 @@ use toolcrib_core::{
 use crate::again;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Scope, Stop};
+use crate::nest::Inside;
 use crate::pipeline;
 use crate::run::{Run, not_open};
 use crate::stage::approve::Resumed;
@@ -24,6 +25,16 @@ pub(crate) async fn run(
     batch: Batch,
     watch: Option<Arc<dyn Watch>>,
 ) -> Vec<Answer> {
+    run_inside(engine, batch, watch, None).await
+}
+
+/// The same with calls that a running call makes.
+pub(crate) async fn run_inside(
+    engine: Arc<Inner>,
+    batch: Batch,
+    watch: Option<Arc<dyn Watch>>,
+    inside: Option<Arc<Inside>>,
+) -> Vec<Answer> {
     if let Err(error) = engine.claim().await {
         let answers = unclaimed(batch, &error);
         if let Some(watch) = watch {
@@ -32,21 +43,23 @@ pub(crate) async fn run(
         return answers;
     }
     if batch.again {
-        return again::run(engine, batch, watch).await;
+        return again::run(engine, batch, watch, inside).await;
     }
-    run_now(engine, batch, watch).await
+    run_fresh(engine, batch, watch, inside).await
 }
 
-/// Runs every call of a batch, whatever is recorded of it.
-pub(crate) async fn run_now(
+/// Runs calls of which is known that none has its answer.
+pub(crate) async fn run_fresh(
     engine: Arc<Inner>,
     batch: Batch,
     watch: Option<Arc<dyn Watch>>,
+    inside: Option<Arc<Inside>>,
 ) -> Vec<Answer> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
-    let Batch { origin, context, view, calls, again, .. } = batch;
-    let scope = scope(&engine, origin, context, view, run, (calls.len(), watch), again);
+    let (again, calls) = (batch.again, batch.calls);
+    let of = Of { origin: batch.origin, context: batch.context, view: batch.view, run };
+    let scope = scope(&engine, of, calls.len(), More { watch, again, inside });
     let mut flights: Vec<(Box<InFlight>, Result<(), Stop>)> = calls
         .into_iter()
         .map(|call| {
@@ -84,9 +97,11 @@ pub(crate) async fn resume(engine: Arc<Inner>, batch: Batch, resumed: Resumed) -
     }
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
-    let Batch { origin, context, view, calls, .. } = batch;
-    let call = calls.into_iter().next()?;
-    let scope = scope(&engine, origin, context, view, run, (1, None), true);
+    let call = batch.calls.into_iter().next()?;
+    let inside =
+        batch.within.map(|within| Arc::new(Inside { within: *within, cancel: None, slots: None }));
+    let of = Of { origin: batch.origin, context: batch.context, view: batch.view, run };
+    let scope = scope(&engine, of, 1, More { watch: None, again: true, inside });
     if let Some(error) = closed {
         // Outside its run it would run without budget, and nobody could stop it.
         let flight = Box::new(InFlight::new(scope, call, None));
@@ -107,21 +122,34 @@ async fn enter_again(scope: Arc<Scope>, call: Call, resumed: Box<Resumed>) -> An
     pipeline::finish(flight, end).await
 }
 
-pub(crate) fn scope(
-    engine: &Arc<Inner>,
-    origin: toolcrib_core::Origin,
-    context: Arc<toolcrib_core::Context>,
-    view: Arc<ViewRequest>,
-    run: Option<Arc<Run>>,
-    (calls, watch): (usize, Option<Arc<dyn Watch>>),
-    again: bool,
-) -> Arc<Scope> {
+/// Whose calls they are.
+pub(crate) struct Of {
+    pub(crate) origin: toolcrib_core::Origin,
+    pub(crate) context: Arc<toolcrib_core::Context>,
+    pub(crate) view: Arc<ViewRequest>,
+    pub(crate) run: Option<Arc<Run>>,
+}
+
+/// What else is known of them.
+#[derive(Default)]
+pub(crate) struct More {
+    pub(crate) watch: Option<Arc<dyn Watch>>,
+    pub(crate) again: bool,
+    pub(crate) inside: Option<Arc<Inside>>,
+}
+
+pub(crate) fn scope(engine: &Arc<Inner>, of: Of, calls: usize, more: More) -> Arc<Scope> {
+    let Of { origin, context, view, run } = of;
+    let More { watch, again, inside } = more;
     let seen = engine.registry.seen(&view);
     let at_once = seen.policy.settings.batch_concurrency.max(1);
-    let slots = (calls > 1).then(|| Arc::new(Semaphore::new(at_once)));
+    let slots = match &inside {
+        Some(inside) => inside.slots.clone(),
+        None => (calls > 1).then(|| Arc::new(Semaphore::new(at_once))),
+    };
     let context = without_secrets(engine, context);
     let (engine, epoch) = (Arc::clone(engine), engine.epoch());
-    Arc::new(Scope { engine, epoch, origin, context, view, seen, run, slots, watch, again })
+    Arc::new(Scope { engine, epoch, origin, context, view, seen, run, slots, again, inside, watch })
 }
 
 /// What a conversation is about is the person's own words, and stands in every record.

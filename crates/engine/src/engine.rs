@@ -21,6 +21,7 @@ use crate::forecast::{self, Forecast};
 use crate::gate::Preset;
 use crate::keyed::{self, Keyed, SubmitError, Submitted};
 use crate::locks::Locks;
+use crate::nest::Nests;
 use crate::observers::Observers;
 use crate::policy::{InForce, Policy};
 use crate::registry::Registry;
@@ -42,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) runs: Runs,
     pub(crate) locks: Locks,
     pub(crate) waiting: WaitingCalls,
+    pub(crate) nests: Nests,
     /// Every call that was received and has not ended.
     pub(crate) seats: Seats,
     /// Gates of the host, which every policy has.
@@ -314,6 +316,7 @@ impl EngineBuilder {
                 runs: Runs::default(),
                 locks: Locks::default(),
                 waiting: WaitingCalls::default(),
+                nests: Nests::default(),
                 seats: Seats::default(),
                 gates: self.gates,
                 brake: self.brake,
@@ -652,7 +655,7 @@ impl Invoker for Engine {
     }
 
     fn go_on(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
-        Box::pin(approve::go_on(Arc::clone(&self.inner), approval))
+        Box::pin(approve::go_on(Arc::clone(&self.inner), approval, false))
     }
 
     fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {

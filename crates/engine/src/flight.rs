@@ -18,6 +18,7 @@ use toolcrib_core::{
 use crate::budget::Reservation;
 use crate::engine::Inner;
 use crate::locks::Held;
+use crate::nest::Inside;
 use crate::policy::InForce;
 use crate::registry::Registered;
 use crate::run::Run;
@@ -46,6 +47,10 @@ pub(crate) struct Scope {
     pub(crate) run: Option<Arc<Run>>,
     /// Calls of this batch that may run at once; `None` for a batch of one.
     pub(crate) slots: Option<Arc<tokio::sync::Semaphore>>,
+    /// Whether these calls may have run before.
+    pub(crate) again: bool,
+    /// The running call that makes these, when one does.
+    pub(crate) inside: Option<Arc<Inside>>,
     /// Who looks on.
     pub(crate) watch: Option<Arc<dyn toolcrib_core::Watch>>,
     /// Whether its calls may have begun before, in a process that is gone.
@@ -55,9 +60,11 @@ pub(crate) struct Scope {
 impl Scope {
     /// A token that ends with the run, or with the engine, and may end before.
     pub(crate) fn cancel_token(&self) -> CancellationToken {
-        match &self.run {
-            Some(run) => run.cancel.child_token(),
-            None => self.engine.shutdown.child_token(),
+        let within = self.inside.as_ref().and_then(|inside| inside.cancel.as_ref());
+        match (within, &self.run) {
+            (Some(parent), _) => parent.child_token(),
+            (None, Some(run)) => run.cancel.child_token(),
+            (None, None) => self.engine.shutdown.child_token(),
         }
     }
 
@@ -150,6 +157,8 @@ pub(crate) struct InFlight {
     pub(crate) received_at: i64,
     pub(crate) attempts: u32,
     pub(crate) run_time: Duration,
+    /// Of that, the time in which calls that it made were at work or waited: they pay for themselves.
+    pub(crate) inner_time: Duration,
     /// When the attempt that runs now began.
     pub(crate) begun: Option<Instant>,
     pub(crate) output: Option<ToolOutput>,
@@ -200,6 +209,7 @@ impl InFlight {
             received_at,
             attempts: 0,
             run_time: Duration::ZERO,
+            inner_time: Duration::ZERO,
             begun: None,
             output: None,
             shaped: None,

@@ -66,7 +66,8 @@ impl Asking {
 pub(crate) async fn run(engine: Arc<Inner>, batch: Batch) -> Vec<Forecast> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let Batch { origin, context, view, calls, .. } = batch;
-    let scope = batch::scope(&engine, origin, context, view, run, (calls.len(), None), false);
+    let of = batch::Of { origin, context, view, run };
+    let scope = batch::scope(&engine, of, calls.len(), batch::More::default());
     let mut forecasts = Vec::with_capacity(calls.len());
     for call in calls {
         let mut flight = Box::new(InFlight::new(Arc::clone(&scope), call, None));

@@ -25,6 +25,7 @@ mod forecast;
 mod gate;
 mod keyed;
 mod locks;
+mod nest;
 mod observers;
 mod pipeline;
 mod policy;

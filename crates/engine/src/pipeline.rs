@@ -74,6 +74,10 @@ pub(crate) async fn finish(mut flight: Box<InFlight>, end: Result<(), Stop>) -> 
         Err(Stop::Suspend(request)) => {
             // Nothing ran: dropping the flight gives its budget back, and the store has the question.
             flight.answered = true;
+            if let (Some(_), Some(epoch)) = (flight.started_at, flight.epoch) {
+                // One of its own calls waits. Where that cannot be written now, it may begin again all the same once this process is gone.
+                let _ = flight.engine().calls.put_aside(flight.call, epoch).await;
+            }
             return Answer::Suspended(request);
         }
         Err(Stop::Known(answer)) => {

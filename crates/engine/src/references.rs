@@ -36,6 +36,18 @@ pub(crate) fn resolve(
     resolve_within(value, store, owner, &mut room)
 }
 
+/// The text of one stored result.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn text(
+    reference: &str,
+    store: &dyn ArtifactStore,
+    owner: &str,
+) -> Result<String, ToolError> {
+    text_of(reference, store, owner, &mut { defaults::ARGUMENT_BYTES })
+}
+
 fn resolve_within(
     value: Value,
     store: &dyn ArtifactStore,

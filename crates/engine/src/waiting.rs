@@ -52,6 +52,12 @@ impl WaitingCalls {
         Place { id, decided: Some(decided), is_left: false, seats: Arc::clone(&self.seats) }
     }
 
+    /// Hands a decision to a call that waits for it here; `false` = none does.
+    pub(crate) fn tell(&self, id: ApprovalId, record: &DecisionRecord) -> bool {
+        let is_waiting = matches!(lock(&self.seats).get(&id), Some(Seat::Waiting(_)));
+        is_waiting && matches!(self.hand_over(id, record.clone()), Handed::There)
+    }
+
     /// Hands a decision to the call that waits for it.
     pub(crate) fn hand_over(&self, id: ApprovalId, record: DecisionRecord) -> Handed {
         // Under the lock: whoever leaves finds either the decision or the place still free to be decided elsewhere.

@@ -113,7 +113,15 @@ impl Work<'_> {
             }
             Err(error) => return self.cannot_read(&error),
         }
-        match self.hear(request, self.driver.person.decide(request)).await {
+        let person = &self.driver.person;
+        let here = async {
+            match &request.question {
+                // A script asks it: its call goes on with the answer.
+                Some(question) => person.answer(question).await.map(|said| self.record_of(said)),
+                None => person.decide(request).await,
+            }
+        };
+        match self.hear(request, here).await {
             Heard::Here(record) => self.carry_out(machine, wait, request, Some(record)).await,
             Heard::Elsewhere(record) => {
                 self.responded(wait, request.id, &record);

@@ -137,7 +137,7 @@ impl Work<'_> {
         }
     }
 
-    fn record_of(&self, said: Said) -> DecisionRecord {
+    pub(super) fn record_of(&self, said: Said) -> DecisionRecord {
         let decided_at = self.driver.clock.now_ms();
         let decision = match said {
             Said::Answered { text } => Decision::Answer { text },

@@ -41,6 +41,7 @@ impl Work<'_> {
             view,
             calls,
             again: self.again,
+            within: None,
         };
         let running = self.driver.invoker.invoke_watched(batch, Arc::clone(&self.calls) as _);
         let mut running = std::pin::pin!(running);

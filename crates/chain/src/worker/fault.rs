@@ -60,6 +60,7 @@ pub(super) fn raised(error: &MontyException, when: When) -> Raised {
         .strip_prefix(LACKS_SYNTAX)
         .map_or_else(|| message.to_owned(), |what| format!("{NOTHING_OUTSIDE}{what}"));
     let trace = error.to_string().replace(LACKS_SYNTAX, NOTHING_OUTSIDE);
+    let trace = if when == When::Compiling { pointed(error, trace) } else { trace };
     Raised {
         kind: error.exc_type().to_string(),
         message: head(&message, TRACE_BYTES / 2).to_owned(),
@@ -67,6 +68,33 @@ pub(super) fn raised(error: &MontyException, when: When) -> Raised {
         line,
         lacks,
     }
+}
+
+/// The words of an error of syntax, with the place pointed at where they do not: what is missing at the end of a line has no width.
+fn pointed(error: &MontyException, trace: String) -> String {
+    let points = |line: &str| {
+        let line = line.trim();
+        !line.is_empty() && line.chars().all(|c| c == '^' || c == '~')
+    };
+    let frame = error.traceback().last();
+    let Some((frame, source)) = frame.zip(frame.and_then(|frame| frame.preview_line.as_deref()))
+    else {
+        return trace;
+    };
+    if trace.lines().any(points) {
+        return trace;
+    }
+    let line = source.lines().next().unwrap_or_default();
+    let indent = line.chars().take_while(|c| c.is_whitespace()).count();
+    let column = usize::try_from(frame.start.column).unwrap_or(1);
+    let before = " ".repeat(column.saturating_sub(1 + indent).min(line.chars().count()));
+    let last = trace.lines().last().unwrap_or_default();
+    format!(
+        "Traceback (most recent call last):\n  File \"{}\", line {}\n    {}\n    {before}^\n{last}",
+        frame.filename,
+        frame.start.line,
+        line.trim_start()
+    )
 }
 
 /// A text without its middle where it is longer than this: a traceback says where it began, and at its end what went wrong.

@@ -18,10 +18,10 @@ use crate::protocol::{Done, Run};
 pub(super) const NAME: &str = "<code>";
 
 /// Functions in functions (the interpreter's own default; its stack is that of a main thread, 8 MB).
-const DEPTH: usize = 1000;
+pub(super) const DEPTH: usize = 1000;
 
 /// How often code may stop for something that is not there, before it is ended: each is an exception that it may catch.
-const STOPS: usize = 1000;
+pub(super) const STOPS: usize = 1000;
 
 /// Runs it to its end.
 pub(super) fn run(run: &Run, output: &mut Output<'_, impl Write>) -> Done {
@@ -34,7 +34,7 @@ pub(super) fn run(run: &Run, output: &mut Output<'_, impl Write>) -> Done {
     };
     // What cannot be sent is not wanted any more.
     let _ = output.send();
-    Done { id: run.id, value, raised, files: Vec::new() }
+    Done { id: run.id, value, raised, ..Done::default() }
 }
 
 fn compile(run: &Run) -> Result<MontyRun, MontyException> {
@@ -63,7 +63,7 @@ fn execute(
     Err(MontyException::new(ExcType::RuntimeError, Some(text)))
 }
 
-/// Tells a stopped interpreter that there is nothing outside of it. Tools that code may call are to be answered here.
+/// Tells a stopped interpreter that there is nothing outside of it. Scripts, which may call tools, are answered in `script`.
 fn answer(stopped: RunProgress, print: PrintWriter<'_>) -> Result<RunProgress, MontyException> {
     match stopped {
         RunProgress::Complete(_) => Ok(stopped),

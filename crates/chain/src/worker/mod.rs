@@ -3,7 +3,9 @@
 mod fault;
 mod interpret;
 mod output;
+mod script;
 mod show;
+mod values;
 
 use std::ffi::OsString;
 use std::io;
@@ -36,11 +38,24 @@ fn serve() -> io::Result<()> {
     let mut out = io::stdout();
     let ready = Said::Ready { protocol: PROTOCOL, engine: ENGINE.to_owned() };
     frame::write(&mut out, &ready)?;
-    // Nobody wanted it.
-    let Some(Order::Run(run)) = frame::read(&mut io::stdin().lock())? else { return Ok(()) };
-    bound_memory(run.memory)?;
-    let done = interpret::run(&run, &mut output::Output::new(&mut out));
-    frame::write(&mut out, &Said::Done(done))
+    let mut from = io::stdin().lock();
+    match frame::read(&mut from)? {
+        Some(Order::Run(run)) => {
+            bound_memory(run.memory)?;
+            let done = interpret::run(&run, &mut output::Output::new(&mut out));
+            frame::write(&mut out, &Said::Done(done))
+        }
+        Some(Order::Script(script)) => {
+            bound_memory(script.memory)?;
+            script::run(script, &mut from, &mut out)
+        }
+        Some(Order::Thaw(thaw)) => {
+            bound_memory(thaw.memory)?;
+            script::thaw(thaw, &mut from, &mut out)
+        }
+        // Nobody wanted it.
+        _ => Ok(()),
+    }
 }
 
 /// No allocation succeeds beyond what this process has now and so many bytes more. What asks for it ends the process, at once: the

@@ -35,6 +35,11 @@ impl<'a, W: Write> Output<'a, W> {
             .map_err(|error| MontyException::new(ExcType::OSError, Some(error.to_string())))
     }
 
+    /// Where messages go.
+    pub(super) fn writer(&mut self) -> &mut W {
+        self.to
+    }
+
     fn gathered(&mut self) -> Result<(), MontyException> {
         self.any = true;
         if self.text.len() >= GATHERED { self.send() } else { Ok(()) }

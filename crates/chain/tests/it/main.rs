@@ -6,6 +6,9 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod chain;
+mod chain_waits;
+mod chaining;
 mod environment;
 mod expression;
 mod full;

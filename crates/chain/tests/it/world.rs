@@ -56,6 +56,7 @@ impl StreamSink for Sink {
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) tool: Arc<dyn Handler>,
+    pub(crate) setup: Setup,
     pub(crate) kept: Kept,
     pub(crate) run: Option<RunId>,
 }
@@ -81,14 +82,16 @@ impl World {
             env: env(),
             environment: Environment::new(folder.path().join("environment")),
             scratch: folder.path().join("scratch"),
+            suspended: folder.path().join("suspended"),
+            search: Arc::new(toolcrib_chain::ByWords),
             denied: Vec::new(),
             minimum: Level::Reduced,
             memory: 1 << 30,
         };
         change(&mut setup);
-        let entries = source(setup).load().await.unwrap();
+        let entries = source(setup.clone()).load().await.unwrap();
         let tool = Arc::clone(entries.first().unwrap().handler().unwrap());
-        Self { folder, tool, kept: Kept::default(), run: Some(RunId::fresh()) }
+        Self { folder, tool, setup, kept: Kept::default(), run: Some(RunId::fresh()) }
     }
 
     pub(crate) fn context(&self) -> CallCtx {

@@ -15,6 +15,7 @@ mod audit;
 mod backup;
 mod bad_input;
 mod bad_models;
+mod chains;
 mod chat;
 mod chat_terminal;
 mod config_layers;

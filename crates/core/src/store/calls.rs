@@ -313,6 +313,10 @@ pub trait CallStore: Send + Sync {
     /// is its next attempt. A claim that was taken over is [`StoreError::Fenced`].
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Takes the record of a start back: the call waits for a person, and whoever goes on with it begins it anew. Only that of an open call that
+    /// changes nothing by itself, begun under this claim; of any other nothing happens.
+    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+
     /// Records the one outcome of a call; a second one is a [`StoreError::Conflict`]. A call that never started has no intent.
     ///
     /// The end of an open call is written by whoever began it: another epoch is [`StoreError::Fenced`], and another `started_at`, or none,

@@ -15,7 +15,7 @@ use toolcrib_core::store::{ARGS_BYTES, Waiting};
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, AskReason, Asked, Batch, Call, CallEnd, CallFacts,
     CallRecord, Context, Decision, DecisionRecord, ErrorType, EventKind, Outcome, OutcomeKind,
-    RawArgs, ReasonKind, Report, SealError, Settlement, StoreError, ToolError, canonical,
+    RawArgs, ReasonKind, Report, SealError, Settlement, StoreError, ToolError, Within, canonical,
 };
 
 use crate::again;
@@ -23,6 +23,7 @@ use crate::batch;
 use crate::deciding::failed;
 use crate::engine::Inner;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::nest;
 use crate::secrets::{Sealing, Secrets, restore};
 use crate::waiting::Handed;
 pub(crate) use inbox::{Way, way};
@@ -212,7 +213,7 @@ fn question(
         effect: assessed.effect,
         reach: assessed.reach,
         summary: secrets
-            .mask(assessed.summary.clone().unwrap_or_else(|| tool.spec().title.clone())),
+            .mask(placed(flight, assessed.summary.as_ref().unwrap_or(&tool.spec().title))),
         reasons: reasons.into_iter().map(|ask| without_secrets(secrets, ask)).collect(),
         origin: flight.scope.origin,
         context: Context::clone(&flight.scope.context),
@@ -222,6 +223,17 @@ fn question(
         expires_at: wait.map(|wait| now.saturating_add(wait.as_millis() as i64)),
         question: None,
     })
+}
+
+/// What a call will do, with its place where a script makes it (SPEC: the card says "inside script, call 7 of at most 50").
+fn placed(flight: &InFlight, summary: &str) -> String {
+    match &flight.scope.inside {
+        Some(inside) => {
+            let Within { number, most, .. } = &inside.within;
+            format!("inside a script, call {number} of at most {most}: {summary}")
+        }
+        None => summary.to_owned(),
+    }
 }
 
 pub(crate) fn without_secrets(secrets: &Secrets, ask: AskReason) -> AskReason {
@@ -257,6 +269,14 @@ fn could_not_be_stored(flight: &InFlight, why: &str) -> Step {
     fail(ErrorType::StoreFailed, text)
 }
 
+/// What makes the call, as it can be kept.
+fn kept_within(flight: &InFlight) -> Result<Option<Box<Within>>, StoreError> {
+    let Some(inside) = &flight.scope.inside else { return Ok(None) };
+    let parent = flight.engine().sealing().seal_batch(&inside.within.parent);
+    let parent = Arc::new(parent.map_err(|error| StoreError::Failed(error.to_string()))?);
+    Ok(Some(Box::new(Within { parent, ..inside.within.clone() })))
+}
+
 /// Stores a question with the call it is about. `here` = this process waits for the decision; otherwise whoever decides goes on with it.
 async fn keep_question(
     flight: &InFlight,
@@ -274,6 +294,7 @@ async fn keep_question(
         view: Arc::clone(&flight.scope.view),
         calls: vec![call],
         again: false,
+        within: kept_within(flight)?,
     };
     let mut setup = flight.engine().setup.clone();
     if let Some(setup) = setup.as_object_mut().filter(|_| here) {
@@ -490,10 +511,12 @@ pub(crate) async fn decide(
     let (waiting, decided) =
         engine.approvals.get(id).await.map_err(failed)?.ok_or(DecideError::NotFound)?;
     match (recorded, decided) {
-        (Ok(record), _) => proceed(engine, waiting, record).await,
+        (Ok(record), _) => proceed(engine, waiting, record, false).await,
         (Err(DecideError::Expired), Some(expiry)) => {
-            proceed(engine, waiting, expiry).await?;
-            Err(DecideError::Expired)
+            let has_parent = waiting.batch.within.is_some();
+            let answer = proceed(engine, waiting, expiry, false).await?;
+            // What was asked about is over; whatever made the call goes on without it.
+            answer.filter(|_| has_parent).map(Some).ok_or(DecideError::Expired)
         }
         (Err(error), _) => Err(error),
     }
@@ -504,19 +527,27 @@ pub(crate) async fn decide(
 pub(crate) async fn go_on(
     engine: Arc<Inner>,
     id: ApprovalId,
+    inside: bool,
 ) -> Result<Option<Answer>, DecideError> {
     let (waiting, decided) =
         engine.approvals.get(id).await.map_err(failed)?.ok_or(DecideError::NotFound)?;
     let record = decided.ok_or(DecideError::Undecided)?;
-    proceed(engine, waiting, record).await
+    proceed(engine, waiting, record, inside).await
 }
 
-/// `None` = it waits in another task of this process, and goes on there.
-async fn proceed(
+/// `None` = it waits in another task of this process, and goes on there. `inside` = whatever made the call goes on by itself.
+pub(crate) async fn proceed(
     engine: Arc<Inner>,
     waiting: Waiting,
     record: DecisionRecord,
+    inside: bool,
 ) -> Result<Option<Answer>, DecideError> {
+    if !inside && waiting.batch.within.is_some() {
+        if engine.waiting.tell(waiting.request.id, &record) {
+            return Ok(None);
+        }
+        return nest::decided(engine, waiting, record).await;
+    }
     if waiting.request.question.is_some() {
         // A question of the model is answered where its run goes on.
         return Ok(None);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use toolcrib_core::{ErrorType, Origin, RawArgs, canonical};
 
 use crate::flight::{InFlight, Passed, Scope, Step, fail};
+use crate::registry::Registered;
 use crate::repeat::Repeat;
 
 /// What the guard says of a batch.
@@ -57,8 +58,12 @@ pub(crate) fn judge<'a>(
     BatchVerdict { repeat: run.repeats().check(signature.finish(), &tools) }
 }
 
+/// Whether a call may repeat: its tool polls something, or it waited for a person and now goes on.
 fn polls(flight: &InFlight) -> bool {
-    flight.tool.as_ref().is_some_and(|tool| tool.spec().polling)
+    let goes_on = |tool: &Registered| {
+        flight.scope.again && tool.entry.handler().is_some_and(|handler| handler.nesting().is_some())
+    };
+    flight.tool.as_ref().is_some_and(|tool| tool.spec().polling || goes_on(tool))
 }
 
 fn name_hash(flight: &InFlight) -> u64 {

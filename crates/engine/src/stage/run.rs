@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 use futures_util::{FutureExt as _, poll};
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
-    CallCtx, Effect, ErrorType, EventKind, Handler, ToolError, ToolOutput, defaults,
+    ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, Handler, Nested, Nesting, ToolError, ToolOutput,
+    defaults,
 };
 
 use super::shape;
 use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use crate::nest::{self, Offspring};
 use crate::streams::Watched;
 
 /// Characters of a panic's own words that are passed on.
@@ -35,8 +37,11 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         let first = flight.attempts == 1;
         let begun = if first { flight.last_stamp() } else { Instant::now() };
         flight.begun = Some(begun);
-        let result =
-            attempt(flight, &**handler, begun, time_of(flight, tool.timeout), effect).await;
+        let time = time_of(flight, tool.timeout);
+        let result = match handler.nesting() {
+            Some(nesting) => nested(flight, nesting, begun, time, effect).await?,
+            None => attempt(flight, &**handler, begun, time, effect).await,
+        };
         flight.ran_since(begun);
         let error = match result {
             Ok(output) => {
@@ -63,7 +68,8 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
 /// The tool's time, or what is left of the run's.
 fn time_of(flight: &InFlight, timeout: Duration) -> Duration {
     let left = flight.scope.run.as_ref().and_then(|run| run.budget.time_left());
-    left.map_or(timeout, |left| timeout.min(left))
+    let turn = flight.scope.inside.as_ref().map(|inside| inside.within.limit);
+    [left, turn].into_iter().flatten().fold(timeout, Duration::min)
 }
 
 fn after_retries(attempts: u32) -> Passed {
@@ -77,15 +83,7 @@ async fn attempt(
     timeout: Duration,
     effect: Effect,
 ) -> Result<ToolOutput, ToolError> {
-    let ctx = CallCtx {
-        call: flight.call,
-        run: flight.scope.run.as_ref().map(|run| run.id),
-        context: Arc::clone(&flight.scope.context),
-        attempt: flight.attempts,
-        cancel: flight.cancel.clone(),
-        deadline: begun.checked_add(timeout).unwrap_or(begun),
-        streams: streams(flight),
-    };
+    let ctx = context(flight, begun, timeout);
     let call = AssertUnwindSafe(async { handler.call(&ctx, &flight.args).await }).catch_unwind();
     let mut call = std::pin::pin!(call);
     if flight.cancel.is_cancelled() {
@@ -116,6 +114,57 @@ fn streams(flight: &InFlight) -> Arc<dyn Streams> {
         Some(watch) => {
             Arc::new(Watched { streams, watch: Arc::clone(watch), last: Mutex::default() })
         }
+    }
+}
+
+fn context(flight: &InFlight, begun: Instant, timeout: Duration) -> CallCtx {
+    CallCtx {
+        call: flight.call,
+        run: flight.scope.run.as_ref().map(|run| run.id),
+        context: Arc::clone(&flight.scope.context),
+        attempt: flight.attempts,
+        cancel: flight.cancel.clone(),
+        deadline: begun.checked_add(timeout).unwrap_or(begun),
+        streams: streams(flight),
+    }
+}
+
+/// One attempt of a call that makes calls. Waiting for people about these counts against no time of its own; where one of them waits beyond this
+/// process, so does it.
+async fn nested(
+    flight: &mut InFlight,
+    nesting: &dyn Nesting,
+    begun: Instant,
+    timeout: Duration,
+    effect: Effect,
+) -> Result<Result<ToolOutput, ToolError>, Stop> {
+    // Whoever decides about one of its calls waits until it has ended or waits itself. Where that is who runs it, the place is theirs.
+    let place = flight.engine().nests.place(flight.call);
+    let _alone = place.try_lock().ok();
+    let ctx = context(flight, begun, timeout);
+    let children = Offspring::of(flight);
+    let ended = {
+        let call = AssertUnwindSafe(async { nesting.call(&ctx, &flight.args, &children).await });
+        let mut call = std::pin::pin!(call.catch_unwind());
+        tokio::select! {
+            biased;
+            ended = nest::within_time(call.as_mut(), timeout, &children) => ended,
+            () = flight.cancel.cancelled() => {
+                flight.inner_time = children.busy();
+                return Ok(Err(stopped(effect)));
+            }
+        }
+    };
+    flight.inner_time = children.busy();
+    match ended {
+        // Whoever asked for this call knows it, and not those that it makes.
+        Some(Ok(Ok(Nested::Waits(request)))) => {
+            Err(Stop::Suspend(Box::new(ApprovalRequest { call: flight.call, ..*request })))
+        }
+        Some(Ok(Ok(Nested::Done(output)))) => Ok(Ok(output)),
+        Some(Ok(Err(error))) => Ok(Err(error)),
+        Some(Err(panic)) => Ok(Err(crashed(flight, &*panic))),
+        None => Ok(Err(timed_out(timeout, effect))),
     }
 }
 

@@ -141,7 +141,7 @@ fn reconcile(flight: &mut InFlight, result: Option<&ModelResult>) -> bool {
     } else {
         0
     };
-    reservation.settle(flight.run_time, tokens);
+    reservation.settle(flight.run_time.saturating_sub(flight.inner_time), tokens);
     run.budget.is_used_up()
 }
 

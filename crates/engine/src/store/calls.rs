@@ -105,6 +105,17 @@ impl State {
         Ok(())
     }
 
+    fn put_aside(&mut self, call: CallId, epoch: u64) -> Result<(), StoreError> {
+        self.claims.check(epoch)?;
+        if let Some(Row::Open(open)) = self.calls.get(&call)
+            && open.epoch == epoch
+            && open.is_repeatable()
+        {
+            self.calls.remove(&call);
+        }
+        Ok(())
+    }
+
     /// A call that was refused before it started has no intent, so there may be no row yet.
     fn settle(&mut self, settlement: Settlement) -> Result<(), StoreError> {
         self.claims.check(settlement.record.epoch)?;
@@ -284,6 +295,10 @@ impl CallStore for MemoryCalls {
 
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(self.lock().begin(intent)))
+    }
+
+    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().put_aside(call, epoch)))
     }
 
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {

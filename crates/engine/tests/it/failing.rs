@@ -100,6 +100,9 @@ impl CallStore for FailingCalls {
         };
         self.or(Part::Begin, Box::pin(real))
     }
+    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.put_aside(call, epoch)
+    }
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
         self.or(Part::Settle, Box::pin(async { self.inner.settle(settlement).await }))
     }

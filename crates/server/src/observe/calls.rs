@@ -55,6 +55,10 @@ impl CallStore for Counted {
         self.inner.begin(intent)
     }
 
+    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.put_aside(call, epoch)
+    }
+
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
         // Whether the record can be kept or not: the call has ended.
         self.observe.call_ended(&settlement.record);

@@ -50,6 +50,9 @@ const SETTLE: &str = put!(
 const RETRY: &str = "DELETE FROM calls WHERE id = ?1 RETURNING started_at, epoch, earlier";
 const EARLIER: &str = "UPDATE calls SET earlier = ?2 WHERE id = ?1";
 const STANDS: &str = "SELECT outcome IS NULL, epoch, effect FROM calls WHERE id = ?1";
+/// A call that waits has begun nothing.
+const PUT_ASIDE: &str = "DELETE FROM calls WHERE id = ?1 AND epoch = ?2 AND outcome IS NULL
+    AND effect IN ('pure', 'read', 'idempotent')";
 const PUT_OUTCOME: &str = "INSERT INTO outcomes (call, text) VALUES (?1, ?2)";
 const OUTCOME: &str =
     "SELECT text FROM outcomes WHERE call = (SELECT place FROM calls WHERE id = ?1)";
@@ -133,6 +136,17 @@ impl CallStore for SqliteStore {
             None => Ok(()),
         });
         Box::pin(ready(Ok(())))
+    }
+
+    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        // One that is not written yet never will be.
+        let _ = self.queued().take(call);
+        self.write_outcome(Survives::Kill, move |conn| {
+            workers::check(conn, epoch)?;
+            let row = (call.to_string(), i64::try_from(epoch)?);
+            conn.prepare_cached(PUT_ASIDE)?.execute(row)?;
+            Ok(())
+        })
     }
 
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {

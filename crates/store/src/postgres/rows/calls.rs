@@ -33,6 +33,9 @@ const BEGIN: &str = "INSERT INTO calls AS c
         run = excluded.run, received_at = excluded.received_at, started_at = excluded.started_at,
         epoch = excluded.epoch, is_repeatable = excluded.is_repeatable, facts = excluded.facts
     WHERE c.outcome IS NULL AND c.is_repeatable AND NOT works(c.epoch)";
+/// A call that waits has begun nothing.
+const PUT_ASIDE: &str =
+    "DELETE FROM calls WHERE id = $1 AND epoch = $2 AND outcome IS NULL AND is_repeatable";
 const CALL: &str = concat!(
     "SELECT ",
     columns!(),
@@ -73,6 +76,10 @@ impl CallStore for PostgresStore {
 
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(Begin(intent))
+    }
+
+    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(PutAside { call, epoch })
     }
 
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -120,6 +127,35 @@ impl Keys {
             conversation: own(&facts.context.conversation),
             run: facts.run.map(|run| run.to_string()),
         }
+    }
+}
+
+struct PutAside {
+    call: CallId,
+    epoch: u64,
+}
+
+impl Job for PutAside {
+    type Answer = ();
+
+    fn survives(&self) -> Survives {
+        Survives::Kill
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        Some(self.epoch)
+    }
+
+    fn begins_with(&self) -> Option<&'static str> {
+        Some(PUT_ASIDE)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
+        Box::pin(async move {
+            let key = (self.call.to_string(), column(self.epoch));
+            tx.link.execute(PUT_ASIDE, &[&key.0, &key.1]).await?;
+            Ok(Done::quiet(()))
+        })
     }
 }
 

@@ -1,0 +1,411 @@
+//! Runs a script: takes its calls from the worker, has them made, and gives the worker what became of them, each as soon as it is there.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::time::sleep;
+use toolcrib_core::{
+    Answer, ApprovalRequest, ArtifactRef, BoxFuture, Call, CallCtx, CallId, Children, RawArgs,
+    Trust, Turn, View, canonical,
+};
+use toolcrib_sandbox::Output;
+
+use super::book::{Book, Status};
+use super::kept::Suspended;
+use super::policy::{self, CALL_TIME, MOST_CALLS};
+use super::search::{self, FOUND, ToolSearch};
+use super::{stub, told};
+use crate::expression::{Death, Worker};
+use crate::frame;
+use crate::printed::Printed;
+use crate::protocol::{Asks, Done, Kind, Order, PROTOCOL, Reply, Said, Script, Thaw, Wanted};
+
+/// How long after its time a worker is waited for that bounds itself: it is killed by then (issue 8: limit + 100 ms).
+const SLACK: Duration = Duration::from_millis(50);
+
+/// Bytes of memory of a script.
+const MEMORY: u64 = 256 << 20;
+
+/// How a script ended, in this process.
+pub(super) enum End {
+    Done(Box<Done>),
+    TimedOut,
+    Died(Death),
+    /// It waits for this decision; what is needed to go on is there, unless the worker could not give it.
+    Waits { request: Box<ApprovalRequest>, snapshot: Option<String> },
+    /// What was kept of it cannot be used; nothing has happened.
+    Unreadable,
+}
+
+/// A call that waits for a person.
+struct Open {
+    wanted: Wanted,
+    place: usize,
+    request: Box<ApprovalRequest>,
+}
+
+/// What becomes of a call.
+struct Ended {
+    wanted: Wanted,
+    place: usize,
+    answer: Answer,
+}
+
+type Going<'a> = FuturesUnordered<BoxFuture<'a, Ended>>;
+
+/// One script on its way.
+pub(super) struct Chain<'a> {
+    pub(super) ctx: &'a CallCtx,
+    pub(super) children: &'a dyn Children,
+    pub(super) search: &'a dyn ToolSearch,
+    pub(super) view: Arc<View>,
+    pub(super) code: &'a str,
+    /// Its time, waiting for people excluded.
+    pub(super) limit: Duration,
+    pub(super) book: Book,
+    pub(super) printed: Printed<'a>,
+    /// Whose words it was given.
+    pub(super) trust: Trust,
+    references: BTreeSet<String>,
+    begun: Instant,
+    /// Time that it took in other processes.
+    before: Duration,
+    open: Vec<Open>,
+    /// What it was called with.
+    args: Option<serde_json::Value>,
+    /// Calls that it waited for when it was put aside.
+    left: Vec<(Wanted, usize)>,
+}
+
+impl<'a> Chain<'a> {
+    pub(super) fn new(
+        ctx: &'a CallCtx,
+        children: &'a dyn Children,
+        search: &'a dyn ToolSearch,
+        code: &'a str,
+        limit: Duration,
+    ) -> Self {
+        Self {
+            ctx,
+            children,
+            search,
+            view: children.view(),
+            code,
+            limit,
+            book: Book::default(),
+            printed: Printed::new(ctx),
+            trust: Trust::Workspace,
+            references: BTreeSet::new(),
+            begun: Instant::now(),
+            before: Duration::ZERO,
+            open: Vec::new(),
+            args: None,
+            left: Vec::new(),
+        }
+    }
+
+    /// The same called with these arguments.
+    pub(super) fn taking(mut self, args: Option<serde_json::Value>) -> Self {
+        self.args = args;
+        self
+    }
+
+    /// The same as it was when it was put aside: the order that the worker gets for it.
+    pub(super) fn resumed(&mut self, suspended: Suspended) -> Order {
+        self.book = suspended.book;
+        self.printed.push(suspended.printed.as_bytes());
+        self.trust = suspended.trust;
+        self.references = suspended.references;
+        self.before = suspended.spent;
+        self.left = suspended.open;
+        let names = policy::names(&self.view);
+        Order::Thaw(Thaw { snapshot: suspended.snapshot, memory: MEMORY, names })
+    }
+
+    /// The order for a script that begins.
+    pub(super) fn fresh(&self) -> Order {
+        Order::Script(Script {
+            code: self.code.to_owned(),
+            time_ms: u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX),
+            memory: MEMORY,
+            names: policy::names(&self.view),
+            args: self.args.clone(),
+        })
+    }
+
+    /// Time that it took so far, waiting for people excluded.
+    pub(super) fn spent(&self) -> Duration {
+        self.before + self.begun.elapsed().saturating_sub(self.children.waited())
+    }
+
+    /// What has to be kept of it while it waits.
+    pub(super) fn suspended(self, snapshot: String, engine: String) -> Suspended {
+        Suspended {
+            spent: self.spent(),
+            engine,
+            protocol: PROTOCOL,
+            code: canonical::sha256_text(self.code),
+            snapshot,
+            open: self.open.into_iter().map(|open| (open.wanted, open.place)).collect(),
+            book: self.book,
+            printed: self.printed.so_far(),
+            trust: self.trust,
+            references: self.references,
+        }
+    }
+
+    /// Runs it in a worker until it ends or waits for a person.
+    pub(super) async fn run(&mut self, worker: &mut Worker, order: Order) -> End {
+        let end = match self.talk(worker, order).await {
+            Ok(end) => end,
+            Err(error) => End::Died(Death::Other(error.to_string())),
+        };
+        match end {
+            End::Died(Death::Other(words)) if words.is_empty() => End::Died(worker.death().await),
+            End::Done(done) => End::Done(done),
+            other => {
+                worker.stop().await;
+                other
+            }
+        }
+    }
+
+    async fn talk(&mut self, worker: &mut Worker, order: Order) -> std::io::Result<End> {
+        let thaws = matches!(order, Order::Thaw(_));
+        let Worker { to, from, .. } = worker;
+        frame::send(to, &order).await?;
+        let mut going: Going<'a> = FuturesUnordered::new();
+        let mut replies: Vec<(u32, Reply)> = Vec::new();
+        loop {
+            let said = match self.listen(from, &mut going, &mut replies).await? {
+                Some(said) => said,
+                None => return Ok(End::TimedOut),
+            };
+            match said {
+                Some(Said::Printed { text }) => self.printed.push(text.as_bytes()),
+                Some(Said::Asks(asks)) => {
+                    let told = self.told(asks);
+                    frame::send(to, &Order::Told(told)).await?;
+                }
+                Some(Said::Waits { calls }) => {
+                    for (wanted, place) in std::mem::take(&mut self.left) {
+                        self.again(wanted, place, &going);
+                    }
+                    for wanted in calls {
+                        self.begin(wanted, &going, &mut replies);
+                    }
+                    if !self.gather(&mut going, &mut replies).await {
+                        return Ok(End::TimedOut);
+                    }
+                    if !replies.is_empty() {
+                        let replies = std::mem::take(&mut replies);
+                        frame::send(to, &Order::Replies { replies }).await?;
+                        continue;
+                    }
+                    let Some(first) = self.open.first() else {
+                        let words = "the script waits for nothing that comes".to_owned();
+                        return Ok(End::Died(Death::Other(words)));
+                    };
+                    let request = first.request.clone();
+                    frame::send(to, &Order::Freeze).await?;
+                    let snapshot = match frame::receive(from).await {
+                        Ok(Some(Said::Frozen { snapshot })) => Some(snapshot),
+                        _ => None,
+                    };
+                    return Ok(End::Waits { request, snapshot });
+                }
+                Some(Said::Done(done)) => {
+                    let is_late = done.raised.as_ref().is_some_and(|raised| raised.is_out_of_time());
+                    return Ok(if is_late { End::TimedOut } else { End::Done(Box::new(done)) });
+                }
+                // It says that it waits before anything else.
+                None if thaws && !self.left.is_empty() => return Ok(End::Unreadable),
+                None => return Ok(End::Died(Death::Other(String::new()))),
+                Some(_) => {
+                    return Ok(End::Died(Death::Other("it broke the protocol".to_owned())));
+                }
+            }
+        }
+    }
+
+    /// The next message; what becomes of calls meanwhile is gathered. `None` = its time is over.
+    async fn listen(
+        &mut self,
+        from: &mut Output,
+        going: &mut Going<'a>,
+        replies: &mut Vec<(u32, Reply)>,
+    ) -> std::io::Result<Option<Option<Said>>> {
+        let mut message = std::pin::pin!(frame::receive(from));
+        loop {
+            let Some(left) = self.left_of(SLACK) else { return Ok(None) };
+            tokio::select! {
+                biased;
+                said = &mut message => return said.map(Some),
+                Some(ended) = going.next() => self.ended(ended, replies),
+                () = sleep(left) => {}
+            }
+        }
+    }
+
+    /// Waits until there is a reply, or nothing is at work any more; `false` = its time is over.
+    async fn gather(&mut self, going: &mut Going<'a>, replies: &mut Vec<(u32, Reply)>) -> bool {
+        while replies.is_empty() && !going.is_empty() {
+            let Some(left) = self.left_of(Duration::ZERO) else { return false };
+            tokio::select! {
+                biased;
+                Some(ended) = going.next() => self.ended(ended, replies),
+                () = sleep(left) => {}
+            }
+        }
+        true
+    }
+
+    /// What is left of its time and so much more; `None` = nothing.
+    fn left_of(&self, more: Duration) -> Option<Duration> {
+        let left = (self.limit + more).saturating_sub(self.spent());
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn begin(&mut self, wanted: Wanted, going: &Going<'a>, replies: &mut Vec<(u32, Reply)>) {
+        let id = wanted.id;
+        let (place, name, args) = match self.admitted(&wanted) {
+            Ok(admitted) => admitted,
+            Err(refused) => return replies.push((id, refused)),
+        };
+        let call = self.book.id(place, self.ctx.call);
+        self.make(wanted, place, Call { id: call, name, args: RawArgs::Value(args) }, going);
+    }
+
+    /// The place, the tool and the arguments of a call that may be made.
+    fn admitted(
+        &mut self,
+        wanted: &Wanted,
+    ) -> Result<(usize, String, serde_json::Value), Reply> {
+        let raise = |kind, text| Reply::Raise { kind, text };
+        let Some(entry) = policy::find(&self.view, &wanted.name) else {
+            return Err(raise(Kind::Unknown, format!("Unknown tool: '{}'", wanted.name)));
+        };
+        let spec = entry.spec();
+        let args = stub::arguments(spec, wanted.args.clone(), wanted.named.clone())
+            .map_err(|text| raise(Kind::Arguments, text))?;
+        let name = spec.name.as_str().to_owned();
+        let place = self.book.enter(&name, &args);
+        if let Some(text) = policy::refusal(entry) {
+            self.book.ended(place, Status::Denied, 0.0);
+            return Err(raise(Kind::Error, text));
+        }
+        if self.book.made() >= MOST_CALLS {
+            self.book.ended(place, Status::Denied, 0.0);
+            let text = format!("Chain budget exhausted: max_tool_calls={MOST_CALLS}");
+            return Err(Reply::End { text });
+        }
+        Ok((place, name, args))
+    }
+
+    /// A call that was made before the script was put aside.
+    fn again(&mut self, wanted: Wanted, place: usize, going: &Going<'a>) {
+        let line = self.book.lines.get(place);
+        let id = line.and_then(|line| line.call).unwrap_or_else(CallId::fresh);
+        let name = line.map_or_else(|| wanted.name.clone(), |line| line.tool.clone());
+        let entry = policy::find(&self.view, &wanted.name);
+        let args = entry.map(|entry| {
+            stub::arguments(entry.spec(), wanted.args.clone(), wanted.named.clone())
+        });
+        let args = match args {
+            Some(Ok(args)) => RawArgs::Value(args),
+            // The tool is gone, or another one. The door knows what became of the call, or says what is wrong.
+            _ => RawArgs::Value(serde_json::Value::Object(wanted.named.clone())),
+        };
+        self.make(wanted, place, Call { id, name, args }, going);
+    }
+
+    fn make(&self, wanted: Wanted, place: usize, call: Call, going: &Going<'a>) {
+        let number = u32::try_from(place).unwrap_or(u32::MAX).saturating_add(1);
+        let turn = Turn { limit: CALL_TIME, number, most: MOST_CALLS };
+        let answering = self.children.invoke(call, turn);
+        going.push(Box::pin(async move { Ended { wanted, place, answer: answering.await } }));
+    }
+
+    fn ended(&mut self, ended: Ended, replies: &mut Vec<(u32, Reply)>) {
+        let Ended { wanted, place, answer } = ended;
+        let outcome = match answer {
+            Answer::Suspended(request) => return self.open.push(Open { wanted, place, request }),
+            Answer::Done(outcome) => *outcome,
+        };
+        let millis = outcome.report.run_nanos as f64 / 1e6;
+        self.book.ended(place, Status::of(&outcome), (millis * 1e3).round() / 1e3);
+        if let Ok(result) = &outcome.result {
+            self.trust = self.trust.max(result.trust);
+        } else if outcome.report.attempts > 0 {
+            // What failed may say anybody's words.
+            let entry = policy::find(&self.view, &wanted.name);
+            self.trust = self.trust.max(entry.map_or(Trust::External, |entry| entry.spec().trust));
+        }
+        let tool = self.book.lines.get(place).map_or("", |line| &line.tool).to_owned();
+        let reply = told::reply(self.ctx, &tool, outcome);
+        if let Reply::Result { reference, media, .. } = &reply {
+            self.references.extend(reference.iter().chain(media).cloned());
+        }
+        replies.push((wanted.id, reply));
+    }
+
+    /// The answer to a question that is no call.
+    fn told(&self, asks: Asks) -> Reply {
+        let text = asks.args.first().and_then(|arg| arg.as_str().map(str::to_owned));
+        match (&*asks.what, text) {
+            ("search", Some(words)) => {
+                let found = self.search.search(&self.view, &words, FOUND);
+                Reply::Value { value: search::told(found) }
+            }
+            ("describe", Some(name)) => match policy::find(&self.view, &name) {
+                Some(entry) => Reply::Value { value: stub::of(entry.spec()).into() },
+                None => {
+                    let near = toolcrib_core::near::nearest(&name, self.view.names());
+                    let near = match near.is_empty() {
+                        true => String::new(),
+                        false => format!(". Did you mean {}?", near.join(", ")),
+                    };
+                    let text = format!("Unknown tool: '{name}'{near}");
+                    Reply::Raise { kind: Kind::Unknown, text }
+                }
+            },
+            ("materialize", _) => self.materialize(asks.args.first()),
+            (what, _) => {
+                let text = format!("{what}() takes one text");
+                Reply::Raise { kind: Kind::Arguments, text }
+            }
+        }
+    }
+
+    /// The whole text of a result that this script was told of.
+    fn materialize(&self, arg: Option<&serde_json::Value>) -> Reply {
+        let wrong = |text: String| Reply::Raise { kind: Kind::Arguments, text };
+        let reference = match arg {
+            Some(serde_json::Value::String(text)) => text.as_str(),
+            Some(value) => value.get("$artifact").and_then(|r| r.as_str()).unwrap_or_default(),
+            None => "",
+        };
+        if !reference.starts_with("art_") {
+            // A short result is whole already.
+            return match arg {
+                Some(serde_json::Value::String(text)) => Reply::Value { value: text.as_str().into() },
+                _ => wrong("materialize() takes the result of a tool, or its ref".to_owned()),
+            };
+        }
+        if !self.references.contains(reference) {
+            return wrong(format!(
+                "'{reference}' is no ref of a result of this script; read_artifact reads others"
+            ));
+        }
+        match self.children.stored(&ArtifactRef(reference.to_owned())) {
+            Ok(text) if text.len() <= frame::FRAME_BYTES / 2 => Reply::Value { value: text.into() },
+            Ok(text) => wrong(format!(
+                "the result has {} bytes, too many for a script; read_artifact reads it page by page",
+                text.len()
+            )),
+            Err(error) => wrong(error.message),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! `tool_chain`: the model writes a script, and each tool that it has is an async function in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_core::{
+    Assessment, BoxFuture, CallCtx, Children, Effect, ErrorType, Example, Handler, Nested, Nesting,
+    Risk, ToolError, ToolName, ToolOutput, ToolSpec, Trust, remote_name, schema,
+};
+
+use super::answer;
+use super::drive::{Chain, End};
+use super::kept::Shelf;
+use super::policy::TOTAL_TIME;
+use super::search::ToolSearch;
+use crate::expression::Expressions;
+use crate::setup::Setup;
+
+/// The name of the tool.
+pub(super) const NAME: &str = "tool_chain";
+
+/// Longest code.
+const CODE_CHARS: u32 = 200_000;
+
+/// Scripts at work at one time. Most of them wait for their calls.
+const AT_ONCE: usize = 16;
+
+/// What a call may take beside its script: starting a worker, putting it aside.
+const AROUND: Duration = Duration::from_secs(30);
+
+/// What runs scripts.
+pub(super) struct Runner {
+    workers: Arc<Expressions>,
+    shelf: Shelf,
+    search: Arc<dyn ToolSearch>,
+}
+
+/// The tool.
+pub(crate) struct ToolChain {
+    spec: Arc<ToolSpec>,
+    runner: Runner,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Args {
+    /// The script. The value of its last expression, or what it returns, is the result.
+    #[schemars(length(min = 1, max = CODE_CHARS))]
+    code: String,
+    /// Seconds that it may take, at most 300, waiting for people excluded. Default: 300.
+    #[schemars(range(min = 1, max = 300))]
+    timeout: Option<u32>,
+}
+
+fn spec() -> ToolSpec {
+    // The name is valid (tested); the other arm only keeps this total.
+    let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("python", NAME));
+    let description = "Run a Python script that calls tools: one round for many calls. Each tool is an async function of its name: `r = await read_file(path=\"a.txt\")`; `await \
+         asyncio.gather(a(), b())` calls in parallel. A result has .text, .structured (data or None) and .ref (set when it is over 4 KB: .text is then its beginning; pass `r` itself to another tool, or \
+         `materialize(r)` for all of it). Without await: `search(\"words\")` finds tools, `describe(\"name\")` shows one's parameters. Failed calls raise RuntimeError, refused ones PermissionError. At \
+         most 50 calls, 60 s each. Print or return only what you need. No files, clock or network but by tools; of the library math, json, re, datetime, collections, itertools, functools, dataclasses, asyncio.gather.";
+    let mut spec = own_spec(name, description, schema::of::<Args>());
+    spec.title = "Chain tools".to_owned();
+    spec.aliases = vec!["run_chain".to_owned()];
+    let alias = |other: &str, name: &str| (other.to_owned(), name.to_owned());
+    spec.parameter_aliases = vec![
+        alias("script", "code"),
+        alias("source", "code"),
+        alias("python", "code"),
+        alias("timeout_seconds", "timeout"),
+    ];
+    spec.examples = vec![Example {
+        need: "How many lines do the three notes have together?".to_owned(),
+        args: json!({"code": "import asyncio\nfiles = await asyncio.gather(*[read_file(path=p) for p in [\"a.md\", \"b.md\", \"c.md\"]])\nsum(len(materialize(f).splitlines()) for f in files)"}),
+    }];
+    spec
+}
+
+/// The definition of a tool that is a script.
+pub(super) fn own_spec(
+    name: ToolName,
+    description: impl Into<String>,
+    schema: Value,
+) -> ToolSpec {
+    let mut spec = ToolSpec::new(name, description, schema);
+    spec.group = Some("code".to_owned());
+    // It is safe itself: its calls are judged one by one (DESIGN 9, Effect and reach).
+    (spec.effect, spec.risk) = (Effect::Pure, Risk::Safe);
+    spec.timeout = TOTAL_TIME + AROUND;
+    spec.attempts = 1;
+    spec.trust = Trust::Workspace;
+    spec
+}
+
+/// What a script says where nobody makes its calls.
+pub(super) fn only_nested<'a>() -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    let text = "A script cannot call tools here, so it was not run.";
+    let error = ToolError::new(ErrorType::ToolNotAvailable, text);
+    Box::pin(std::future::ready(Err(error)))
+}
+
+impl ToolChain {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        Self { spec: Arc::new(spec()), runner: Runner::new(setup) }
+    }
+
+    fn args(args: &Value) -> Result<Args, ToolError> {
+        Args::deserialize(args).map_err(|error| ToolError::validation(error.to_string()))
+    }
+}
+
+impl Runner {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let minimum = setup.minimum.max(toolcrib_sandbox::Level::Reduced);
+        let backend = Arc::clone(&setup.backend);
+        let workers = Expressions::new(backend, setup.worker.clone(), minimum, AT_ONCE);
+        Self {
+            workers: Arc::new(workers),
+            shelf: Shelf::at(&setup.suspended),
+            search: Arc::clone(&setup.search),
+        }
+    }
+
+    /// Runs a script, with these arguments where it takes any, for at most so many seconds.
+    pub(super) async fn run(
+        &self,
+        ctx: &CallCtx,
+        code: &str,
+        args: Option<&Value>,
+        timeout: Option<u32>,
+        children: &dyn Children,
+    ) -> Result<Nested, ToolError> {
+        let limit = timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
+        let limit = limit.min(TOTAL_TIME);
+        let _place = self.workers.place().await;
+        let begin = || Chain::new(ctx, children, &*self.search, code, limit).taking(args.cloned());
+        let mut worker = self.workers.take().await?;
+        let mut chain = begin();
+        let kept = children.is_again().then(|| self.shelf.take(ctx.call, code)).flatten();
+        let order = match kept {
+            Some(kept) => chain.resumed(kept),
+            None => chain.fresh(),
+        };
+        let mut end = chain.run(&mut worker, order).await;
+        if matches!(end, End::Unreadable) {
+            // It runs from its first line, and its calls have the outcomes that they have.
+            worker = self.workers.take().await?;
+            chain = begin();
+            let order = chain.fresh();
+            end = chain.run(&mut worker, order).await;
+        }
+        self.workers.refill();
+        if let End::Waits { request, snapshot } = end {
+            if let Some(snapshot) = snapshot {
+                let suspended = chain.suspended(snapshot, worker.engine.clone());
+                // What cannot be kept runs from its first line again, as above.
+                let _ = self.shelf.keep(ctx.call, &suspended);
+            }
+            return Ok(Nested::Waits(request));
+        }
+        if children.is_again() {
+            self.shelf.forget(ctx.call);
+        }
+        let sandbox = worker.process.level.as_str();
+        Ok(Nested::Done(answer::answer(chain, end, sandbox, &worker.engine)))
+    }
+}
+
+impl Handler for ToolChain {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn nesting(&self) -> Option<&dyn Nesting> {
+        Some(self)
+    }
+
+    fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
+        let args = Self::args(args)?;
+        Ok(Assessment::declared(&self.spec).saying(crate::tool::summary(&args.code)))
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a CallCtx,
+        _: &'a Value,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        only_nested()
+    }
+}
+
+impl Nesting for ToolChain {
+    fn call<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        args: &'a Value,
+        children: &'a dyn Children,
+    ) -> BoxFuture<'a, Result<Nested, ToolError>> {
+        Box::pin(async move {
+            let Args { code, timeout } = Self::args(args)?;
+            self.runner.run(ctx, &code, None, timeout, children).await
+        })
+    }
+}
