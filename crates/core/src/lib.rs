@@ -23,6 +23,7 @@ pub mod conversation;
 pub mod defaults;
 pub mod entry;
 pub mod error;
+pub mod exposure;
 pub mod gate;
 pub mod grant;
 pub mod hook;
@@ -61,6 +62,7 @@ pub use conversation::{
 };
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};
+pub use exposure::{Exposure, NoExposure};
 pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
