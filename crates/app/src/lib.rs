@@ -7,6 +7,7 @@
 //!
 //! Absent on purpose: clap, a terminal, the environment.
 
+mod discovery;
 mod exec;
 pub mod hooks;
 mod kept;
@@ -27,6 +28,7 @@ mod toolcrib;
 mod vault;
 mod workbench;
 
+pub use discovery::DiscoverySettings;
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use kill_switch::{KillSwitch, Stop};
 pub use locked_file::LockedFile;
@@ -64,6 +66,9 @@ pub use toolcrib_agent as agent;
 
 /// Provider formats and the models behind them.
 pub use toolcrib_providers as providers;
+
+/// Finding tools: the index, its model, and the same over files.
+pub use toolcrib_discover as discover;
 
 /// Tools from folders.
 pub use toolcrib_builtins::folder;

@@ -10,6 +10,7 @@ use toolcrib_engine::rules::RuleSet;
 use toolcrib_net::OwnPorts;
 use toolcrib_store::vault::{Vault, VaultError};
 
+use crate::discovery::DiscoverySettings;
 use crate::hooks::CommandHook;
 use crate::permissions::PermissionTable;
 use crate::python_settings::PythonSettings;
@@ -58,6 +59,8 @@ pub struct Settings {
     pub locale: Option<String>,
     /// Code execution; `None` = there is no tool for it.
     pub python: Option<PythonSettings>,
+    /// How models find tools.
+    pub discovery: DiscoverySettings,
 }
 
 /// A folder whose sub-folders are tools.
@@ -110,6 +113,7 @@ impl Settings {
             opener: None,
             locale: None,
             python: None,
+            discovery: DiscoverySettings::default(),
         }
     }
 }

@@ -20,6 +20,7 @@ use toolcrib_engine::{Engine, EngineBuilder, Policy};
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
+use crate::discovery::Discovery;
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::hooks::{Hooks, Relay};
 use crate::kept::SealedRuns;
@@ -46,6 +47,7 @@ pub struct Toolcrib {
     switching: Arc<tokio::sync::Mutex<()>>,
     pub(crate) folders: Arc<ToolFolders>,
     pub(crate) hooks: Arc<Relay>,
+    pub(crate) discovery: Discovery,
     pub(crate) host: Arc<Host>,
     /// What it is set up with now.
     pub(crate) settings: Arc<RwLock<Arc<Settings>>>,
@@ -435,6 +437,9 @@ impl Builder {
             let source = python_settings::source(python, &self.settings.state, denied);
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
+        let discovery = Discovery::new(&self.settings.discovery);
+        let finds = discovery.source(&engine.shared_catalog());
+        engine.catalog().attach(&finds).await.map_err(SetupError::Source)?;
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
@@ -453,6 +458,7 @@ impl Builder {
             switching: Arc::default(),
             folders: Arc::new(folders),
             hooks: relay,
+            discovery,
             host: Arc::new(self.host),
             settings: Arc::new(RwLock::new(Arc::new(self.settings))),
         };
