@@ -28,7 +28,7 @@ mod toolcrib;
 mod vault;
 mod workbench;
 
-pub use discovery::DiscoverySettings;
+pub use discovery::{DiscoverySettings, EmbeddingModel};
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use kill_switch::{KillSwitch, Stop};
 pub use locked_file::LockedFile;

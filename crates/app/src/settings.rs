@@ -8,6 +8,7 @@ use toolcrib_builtins::workbench::Confines;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_net::OwnPorts;
+use toolcrib_providers::live::LiveError;
 use toolcrib_store::vault::{Vault, VaultError};
 
 use crate::discovery::DiscoverySettings;
@@ -139,6 +140,9 @@ pub enum SetupError {
     /// A runner was made of a Toolcrib without the tools of the loop.
     #[error("this Toolcrib was not built for agents; call `for_agents` on its builder")]
     NotForAgents,
+    /// The provider of embeddings cannot be asked.
+    #[error(transparent)]
+    Embeddings(#[from] LiveError),
     /// A source of tools cannot be loaded.
     #[error("{}", .0.message)]
     Source(toolcrib_core::ToolError),

@@ -202,6 +202,12 @@ impl Toolcrib {
         self.engine.spec(name)
     }
 
+    /// A tool as it is registered, whether it is switched on or not.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<Entry> {
+        self.engine.entry(name)
+    }
+
     /// What to put into a provider's request so that its model can call what is in this view.
     #[must_use]
     pub fn declare(&self, format: Format, view: &Arc<ViewRequest>, strict: bool) -> Declarations {
@@ -437,7 +443,7 @@ impl Builder {
             let source = python_settings::source(python, &self.settings.state, denied);
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
-        let discovery = Discovery::new(&self.settings.discovery);
+        let discovery = Discovery::new(&self.settings.discovery)?;
         let finds = discovery.source(&engine.shared_catalog());
         engine.catalog().attach(&finds).await.map_err(SetupError::Source)?;
         for source in &self.sources {

@@ -12,6 +12,7 @@ mod canned;
 mod clock;
 mod door;
 mod durable;
+mod find;
 mod python;
 mod registry;
 mod rest;
@@ -58,6 +59,7 @@ fn main() {
         ("rest", rest::run),
         ("sandbox", sandbox::run_all),
         ("search", search::run),
+        ("find", find::run),
         ("python", python::run),
         ("shell", shell::run),
     ] {

@@ -246,6 +246,7 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.locale = locale();
     settings.workbench = Some(confines(config));
     settings.python = python(config);
+    settings.discovery = config.discovery(&Env::of_process())?;
     settings.opener = opener();
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();

@@ -5,7 +5,9 @@
 
 use serde_json::Value;
 
+use crate::BoxFuture;
 use crate::entry::Entry;
+use crate::error::ToolError;
 use crate::name::ToolName;
 use crate::tool::CallCtx;
 
@@ -26,6 +28,18 @@ pub trait Exposure: Send + Sync {
     /// Adds tools, best first, to what the next requests of the conversation carry, and makes room in the token budget by letting go of
     /// those used longest ago. Returns the names that are in; a tool for which the budget has no room is not.
     fn inject(&self, ctx: &CallCtx, tools: &[Entry]) -> Vec<ToolName>;
+}
+
+/// Makes vectors of texts, so that texts of like meaning have like vectors: a model behind an interface, or in another program.
+pub trait Embedder: Send + Sync {
+    /// Which model it is; vectors of another are not to be compared with its own.
+    fn id(&self) -> &str;
+
+    /// One vector for each text, all of one length.
+    ///
+    /// # Errors
+    /// A [`ToolError`], whose detail is for the operator.
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ToolError>>;
 }
 
 /// For callers whose requests carry nothing: every tool that is found can be called, by its name.

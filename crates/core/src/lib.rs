@@ -62,7 +62,7 @@ pub use conversation::{
 };
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};
-pub use exposure::{Exposure, NoExposure};
+pub use exposure::{Embedder, Exposure, NoExposure};
 pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};

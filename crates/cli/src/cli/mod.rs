@@ -7,6 +7,7 @@ mod backup;
 mod config;
 mod daemon;
 mod doctor;
+mod find;
 mod grant;
 mod logging;
 mod past;
@@ -40,6 +41,7 @@ pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
 pub(crate) use doctor::Doctor;
+pub(crate) use find::Find;
 pub(crate) use grant::Grant;
 pub(crate) use logging::{LogFormat, Logging};
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
@@ -191,6 +193,9 @@ pub(crate) enum Command {
     /// Look at tools, run one by hand through the same door, or make one of your own.
     #[command(subcommand)]
     Tool(Tool),
+    /// Find tools for a need in words, as models do.
+    #[command(after_help = find::FIND_HELP)]
+    Find(Find),
     /// Stop every tool at once, in every process: the kill switch.
     #[command(after_help = stop::STOP_HELP)]
     StopTools(StopTools),

@@ -27,6 +27,8 @@ pub struct Sought {
     pub not_ready: Vec<(ToolName, Status)>,
     /// Where both are empty: the nearest names.
     pub nearest: Vec<String>,
+    /// Why the order is not as good as it could be, for people.
+    pub note: Option<String>,
 }
 
 /// From what a tool was indexed.
@@ -129,7 +131,7 @@ impl Known {
         // Twice as many as are wanted: some will be in the caller's list already.
         let hits = self.index.find_among(query, limit * 2, may_see);
         let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
-        let fits = |hit: &&Hit| hit.named || hit.score >= FLOOR.max(best * OF_BEST);
+        let fits = |hit: &&Hit| hit.named || fits(hit.score, best);
         let mut sought = Sought::default();
         for hit in hits.iter().filter(fits) {
             if let Some(entry) = offered(view, &hit.id) {
@@ -145,6 +147,11 @@ impl Known {
         }
         sought
     }
+}
+
+/// Whether a score is an answer beside the best one.
+pub(super) fn fits(score: f32, best: f32) -> bool {
+    score >= FLOOR.max(best * OF_BEST)
 }
 
 /// The entry of a tool that may be offered: what is always in the list needs no finding.

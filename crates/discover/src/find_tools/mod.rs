@@ -7,6 +7,7 @@ mod answer;
 mod finder;
 mod group;
 mod known;
+mod meaning;
 
 use std::sync::{Arc, Weak};
 
@@ -108,16 +109,7 @@ impl Tool for FindTools {
         let Some(catalog) = self.catalog.upgrade() else { return Err(shutting_down()) };
         let limit = args.limit.unwrap_or(LIMIT).clamp(1, MOST);
         let view = catalog.view(&ctx.view);
-        let (finder, query) = (Arc::clone(&self.finder), args.query.clone());
-        // The first search indexes every tool, which may take half a second.
-        let sought =
-            tokio::task::spawn_blocking(move || finder.find(&*catalog, &view, &query, limit));
-        let sought = match sought.await {
-            Ok(Ok(sought)) => sought,
-            Ok(Err(error)) => return Err(no_model(&error)),
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => return Err(shutting_down()),
-        };
+        let sought = self.finder.find(catalog, view, &args.query, limit).await?;
         let entries = sought.usable.iter().map(|(entry, _)| entry.clone());
         let offer = Offer::of(&*self.exposure, ctx, entries, limit);
         Ok(ToolOutput::structured(answer::of(&args.query, &sought, &offer)))
@@ -152,11 +144,6 @@ impl Offer {
             new.into_iter().partition(|entry| names.contains(&entry.spec().name));
         Self { carried, injected, left_out, declared: exposure.declares(ctx) }
     }
-}
-
-fn no_model(error: &crate::ModelError) -> ToolError {
-    let text = "Tools cannot be searched: the configured model for finding tools cannot be used. Tell the person, and go on with the tools in your list.";
-    ToolError::execution(text).with_detail(error.to_string())
 }
 
 fn shutting_down() -> ToolError {
