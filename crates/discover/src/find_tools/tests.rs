@@ -379,3 +379,68 @@ fn who_has_no_requests_here_is_told_the_parameters() {
     assert_eq!(answer["injected"][0]["parameters"], json!({"type": "object", "properties": {}}));
     assert_eq!(answer["next"], "Call the tools now by these names.");
 }
+
+/// A model that knows one thing: which texts are about boats. It counts the texts that it is asked for.
+struct Boats {
+    asked: Mutex<Vec<usize>>,
+    fails: bool,
+}
+
+impl toolcrib_core::Embedder for Boats {
+    fn id(&self) -> &str {
+        "harbour/boats"
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ToolError>> {
+        self.asked.lock().unwrap().push(texts.len());
+        let vector = |text: &String| {
+            let is_boat = text.contains("vessel") || text.contains("ship");
+            if is_boat { vec![1.0, 0.0] } else { vec![0.0, 1.0] }
+        };
+        let made = texts.iter().map(vector).collect();
+        let failed = ToolError::execution("It did not answer.").with_detail("it is down");
+        Box::pin(std::future::ready(if self.fails { Err(failed) } else { Ok(made) }))
+    }
+}
+
+fn sought(boats: &Arc<Boats>, times: usize) -> Sought {
+    let registry = Arc::new(Registry::default());
+    registry.set(vec![
+        entry("track_parcel", "Tracks where a package is that somebody shipped."),
+        entry("track_vessel", "Tracks where a vessel is at sea."),
+        entry("bake_bread", "Bakes bread."),
+    ]);
+    let finder = Finder::new(ModelChoice::BuiltIn).with_embedder(boats.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let find = || {
+        let catalog: Arc<dyn Catalog> = registry.clone();
+        let view = catalog.view(&Arc::default());
+        runtime.block_on(finder.find(catalog, view, "track where my parcel ship is", 5)).unwrap()
+    };
+    (1..times).for_each(|_| drop(find()));
+    find()
+}
+
+fn found(sought: &Sought) -> Vec<&str> {
+    sought.usable.iter().map(|(entry, _)| entry.spec().name.as_str()).collect()
+}
+
+#[test]
+fn a_better_model_puts_the_best_tools_in_order() {
+    let boats = Arc::new(Boats { asked: Mutex::default(), fails: false });
+    let sought = sought(&boats, 3);
+    assert_eq!(found(&sought)[0], "track_vessel");
+    assert_eq!(sought.note, None);
+    // What tools say is sent once, a need each time.
+    let asked = boats.asked.lock().unwrap().clone();
+    assert!(asked[0] > 1, "{asked:?}");
+    assert_eq!(asked[1..], [1, 1]);
+}
+
+#[test]
+fn without_an_answer_the_order_of_the_index_stands() {
+    let boats = Arc::new(Boats { asked: Mutex::default(), fails: true });
+    let sought = sought(&boats, 1);
+    assert_eq!(found(&sought)[0], "track_parcel");
+    assert_eq!(sought.note.as_deref(), Some("it is down"));
+}
