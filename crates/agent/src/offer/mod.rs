@@ -134,7 +134,7 @@ impl Priced {
             let is_loader = loader.as_ref() == Some(&spec.name);
             match searches {
                 true => (spec.tier == Tier::Innate || is_carried).then_some(Form::Whole),
-                false if is_loader => None,
+                false if is_loader => Some(Form::Useless),
                 false if is_carried => Some(Form::Whole),
                 false => Some(match brief.get(at) {
                     Some(Some(brief)) => Form::Brief(brief.clone()),
@@ -181,6 +181,7 @@ impl Priced {
                     offered.tokens_saved += tokens.saturating_sub(cost);
                     offered.tools.push(brief);
                 }
+                Some(Form::Useless) => {}
                 None => {
                     offered.left_out += 1;
                     offered.tokens_saved += tokens;
@@ -206,6 +207,8 @@ impl Priced {
 enum Form {
     Whole,
     Brief(Entry),
+    /// There is nothing that it could add.
+    Useless,
 }
 
 fn can_be_called(entry: &Entry) -> bool {

@@ -117,8 +117,9 @@ fn among_tools(command: &Find, need: &str, json: bool) -> Result<u8, Failure> {
         text +=
             &format!("    -  {:<24} {}\n", name.as_str(), terminal::one_line(&waits_for(status)));
     }
-    output::data(&text)?;
-    if text.is_empty() {
+    if !text.is_empty() {
+        output::data(&text)?;
+    } else {
         let near = match sought.nearest.is_empty() {
             true => String::new(),
             false => format!("; the nearest names are {}", sought.nearest.join(", ")),

@@ -76,7 +76,7 @@ fn a_list_says_where_a_tool_stands_and_what_it_costs() {
         ("find_tools", "innate", "discover", "local", "safe"),
         ("read_file", "first_party", "builtin", "local", "safe"),
         ("web_search", "first_party", "provider", "hosted", "safe"),
-        ("weather", "interface", "user", "local", "safe"),
+        ("weather", "interface", "own", "local", "safe"),
     ] {
         let row = row(name);
         let said = ["tier", "source", "kind", "risk"].map(|key| row[key].as_str().unwrap());
