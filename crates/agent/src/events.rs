@@ -51,6 +51,12 @@ pub enum Event {
         model: String,
         /// Tools that it is given.
         tools: usize,
+        /// Tools that it could find besides.
+        #[serde(skip_serializing_if = "is_zero")]
+        left_out: usize,
+        /// Tokens that leaving them out saves, an estimate.
+        #[serde(skip_serializing_if = "is_zero")]
+        tokens_saved: u64,
         /// Tokens of the request, an estimate.
         estimated_tokens: u64,
     },
@@ -181,7 +187,15 @@ pub enum Event {
         usage: Usage,
         /// What it cost, an estimate.
         cost: Option<Money>,
+        /// Tokens of schemas that all requests left out, an estimate.
+        #[serde(skip_serializing_if = "is_zero")]
+        tokens_saved: u64,
     },
+}
+
+/// Whether there is nothing to say of a number.
+fn is_zero(number: &(impl PartialEq + From<u8>)) -> bool {
+    *number == 0.into()
 }
 
 /// What waits for a person.

@@ -19,4 +19,5 @@ pub mod drive;
 pub mod events;
 pub mod library;
 pub mod machine;
+pub mod offer;
 pub mod prompt;

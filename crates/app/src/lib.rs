@@ -7,6 +7,7 @@
 //!
 //! Absent on purpose: clap, a terminal, the environment.
 
+mod discovery;
 mod exec;
 pub mod hooks;
 mod kept;
@@ -28,6 +29,7 @@ mod vault;
 mod watch;
 mod workbench;
 
+pub use discovery::{DiscoverySettings, EmbeddingModel};
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use kill_switch::{KillSwitch, Stop};
 pub use locked_file::LockedFile;
@@ -66,6 +68,9 @@ pub use toolcrib_agent as agent;
 
 /// Provider formats and the models behind them.
 pub use toolcrib_providers as providers;
+
+/// Finding tools: the index, its model, and the same over files.
+pub use toolcrib_discover as discover;
 
 /// Tools from folders.
 pub use toolcrib_builtins::folder;

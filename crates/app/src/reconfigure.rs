@@ -14,7 +14,7 @@ impl Toolcrib {
     /// as [`toolcrib_engine::Engine::reconfigure`] says.
     ///
     /// What cannot change while it works stays as it is. The names of such settings that are others now, in a fixed order: `roots`, `state`,
-    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`,
+    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`, `discovery` (its models),
     /// `workbench` (whether there is one; what programs may touch holds for those that start from now on).
     ///
     /// # Errors
@@ -59,6 +59,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("tool_folders", before.tool_folders != now.tool_folders),
         ("protected", before.protected != now.protected),
         ("vault", place(&before.vault) != place(&now.vault)),
+        ("discovery", before.discovery.finds_by() != now.discovery.finds_by()),
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()

@@ -8,8 +8,10 @@ use toolcrib_builtins::workbench::Confines;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_net::OwnPorts;
+use toolcrib_providers::live::LiveError;
 use toolcrib_store::vault::{Vault, VaultError};
 
+use crate::discovery::DiscoverySettings;
 use crate::hooks::CommandHook;
 use crate::permissions::PermissionTable;
 use crate::python_settings::PythonSettings;
@@ -60,6 +62,8 @@ pub struct Settings {
     pub python: Option<PythonSettings>,
     /// MCP servers whose tools are offered; those that are off are left out.
     pub mcp_servers: Vec<toolcrib_mcp::client::ServerConfig>,
+    /// How models find tools.
+    pub discovery: DiscoverySettings,
 }
 
 /// A folder whose sub-folders are tools.
@@ -113,6 +117,7 @@ impl Settings {
             locale: None,
             python: None,
             mcp_servers: Vec::new(),
+            discovery: DiscoverySettings::default(),
         }
     }
 }
@@ -138,6 +143,9 @@ pub enum SetupError {
     /// A runner was made of a Toolcrib without the tools of the loop.
     #[error("this Toolcrib was not built for agents; call `for_agents` on its builder")]
     NotForAgents,
+    /// The provider of embeddings cannot be asked.
+    #[error(transparent)]
+    Embeddings(#[from] LiveError),
     /// A source of tools cannot be loaded.
     #[error("{}", .0.message)]
     Source(toolcrib_core::ToolError),

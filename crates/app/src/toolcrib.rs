@@ -23,6 +23,7 @@ use toolcrib_mcp::desk::Desk;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
+use crate::discovery::Discovery;
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::hooks::{Hooks, Relay};
 use crate::kept::SealedRuns;
@@ -49,6 +50,7 @@ pub struct Toolcrib {
     mcp: Arc<McpServers>,
     pub(crate) folders: Arc<ToolFolders>,
     pub(crate) hooks: Arc<Relay>,
+    pub(crate) discovery: Discovery,
     pub(crate) host: Arc<Host>,
     /// What it is set up with now.
     pub(crate) settings: Arc<RwLock<Arc<Settings>>>,
@@ -211,6 +213,12 @@ impl Toolcrib {
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.engine.spec(name)
+    }
+
+    /// A tool as it is registered, whether it is switched on or not.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<Entry> {
+        self.engine.entry(name)
     }
 
     /// What to put into a provider's request so that its model can call what is in this view.
@@ -454,6 +462,9 @@ impl Builder {
             let source = toolcrib_chain::source_with(setup, Arc::clone(&kernels));
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
+        let discovery = Discovery::new(&self.settings.discovery)?;
+        let finds = discovery.source(&engine.shared_catalog());
+        engine.catalog().attach(&finds).await.map_err(SetupError::Source)?;
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
@@ -478,6 +489,7 @@ impl Builder {
             kill_switch,
             folders: Arc::new(folders),
             hooks: relay,
+            discovery,
             host: Arc::new(self.host),
             settings: Arc::new(RwLock::new(Arc::new(self.settings))),
         };

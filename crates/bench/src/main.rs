@@ -13,6 +13,7 @@ mod chain;
 mod clock;
 mod door;
 mod durable;
+mod find;
 mod python;
 mod registry;
 mod rest;
@@ -59,6 +60,7 @@ fn main() {
         ("rest", rest::run),
         ("sandbox", sandbox::run_all),
         ("search", search::run),
+        ("find", find::run),
         ("python", python::run),
         ("chain", chain::run),
         ("shell", shell::run),

@@ -99,6 +99,7 @@ fn searched(runtime: &Runtime, tool: &Arc<dyn Handler>, pattern: &str) -> u64 {
         call: CallId::fresh(),
         run: None,
         context: Arc::new(Context::default()),
+        view: Arc::default(),
         attempt: 1,
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),

@@ -46,6 +46,7 @@ fn call(conversation: &str) -> CallCtx {
         call: CallId::fresh(),
         run: None,
         context: Arc::new(Context { conversation: conversation.to_owned(), ..Context::default() }),
+        view: Arc::default(),
         attempt: 1,
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(60),

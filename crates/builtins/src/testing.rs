@@ -37,6 +37,7 @@ pub(crate) fn context() -> CallCtx {
         call: CallId::fresh(),
         run: None,
         context: Arc::new(Context { owner: "ann".to_owned(), ..Context::default() }),
+        view: Arc::default(),
         attempt: 1,
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),

@@ -258,6 +258,7 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.locale = locale();
     settings.workbench = Some(confines(config));
     settings.python = python(config);
+    settings.discovery = config.discovery(&Env::of_process())?;
     settings.opener = opener();
     settings.mcp_servers = mcp_servers()?;
     // A model that could write its own policy, or read the keys beside it, would need nobody's approval.

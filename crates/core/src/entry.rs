@@ -72,6 +72,16 @@ impl Entry {
         }
     }
 
+    /// Who declares and who runs it, in a word (seed 003): `provider_defined`, `hosted` or `local`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ProviderDefined { .. } => "provider_defined",
+            Self::Hosted { .. } => "hosted",
+            Self::Local(_) => "local",
+        }
+    }
+
     /// How providers declare it themselves; empty for a local tool.
     #[must_use]
     pub fn providers(&self) -> &[ProviderSpec] {

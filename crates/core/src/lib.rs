@@ -23,6 +23,7 @@ pub mod conversation;
 pub mod defaults;
 pub mod entry;
 pub mod error;
+pub mod exposure;
 pub mod gate;
 pub mod grant;
 pub mod hook;
@@ -62,6 +63,7 @@ pub use conversation::{
 };
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};
+pub use exposure::{Embedder, Exposure, NoExposure};
 pub use gate::{Gate, Proposal, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};

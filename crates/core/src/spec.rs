@@ -225,6 +225,9 @@ pub struct ToolSpec {
     /// Sample calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
+    /// Whether models are told only its name and what it does, until they ask for it (seed 003: `lazy_schema`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lazy_schema: bool,
     /// Version of the tool itself.
     pub version: String,
     /// A digest of what a call runs, of a tool whose program is a file that anybody may edit; `None` = code of its host. Part of the
@@ -261,6 +264,7 @@ impl ToolSpec {
             config: Vec::new(),
             trust: Trust::External,
             examples: Vec::new(),
+            lazy_schema: false,
             version: "1".to_owned(),
             runs: None,
         }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::BoxFuture;
 use crate::call::Context;
+use crate::catalog::ViewRequest;
 use crate::error::ToolError;
 use crate::id::{CallId, RunId};
 use crate::nest::Nesting;
@@ -72,6 +73,8 @@ pub struct CallCtx {
     pub run: Option<RunId>,
     /// Whose call it is.
     pub context: Arc<Context>,
+    /// What decides which tools its caller sees: the request that its batch was sent with.
+    pub view: Arc<ViewRequest>,
     /// Number of this attempt, from 1.
     pub attempt: u32,
     /// Cancelled when somebody stops the call or its time is over; child processes end with it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
-    Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, ErrorType, Gate,
+    Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Entry, ErrorType, Gate,
     GrantStore, Guard, Invoker, Label, Labels, Observer, Permissions, Raised, Recovered, RunId,
     RunSpec, RunUsage, Sealer, StoreError, SwitchState, SwitchStore, SystemClock, Tier, ToolError,
     ToolSpec, Watch,
@@ -385,6 +385,12 @@ impl Engine {
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.inner.registry.read().look_up(name).map(|tool| Arc::clone(tool.spec()))
+    }
+
+    /// A tool as it is registered, whether it is switched on or not, by name or alias.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<Entry> {
+        self.inner.registry.read().look_up(name).map(|tool| tool.entry.clone())
     }
 
     /// Whether tools are on at all: neither the kill switch nor the brake is against it.

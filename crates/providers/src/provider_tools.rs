@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Assessment, Blob, Block, BoxFuture, CallCtx, Effect, Entry, Handler, ProviderSpec, Reach, Risk,
-    ToolError, ToolName, ToolOutput, ToolSpec, Trust, remote_name,
+    Assessment, Blob, Block, BoxFuture, CallCtx, Effect, Entry, Example, Handler, ProviderSpec,
+    Reach, Risk, ToolError, ToolName, ToolOutput, ToolSpec, Trust, remote_name,
 };
 
 /// Id of the source.
@@ -37,6 +37,10 @@ pub fn web_search() -> Entry {
     spec.trust = Trust::External;
     spec.default_enabled = false;
     spec.group = Some("web".to_owned());
+    spec.examples = vec![Example {
+        need: "What was decided at the summit yesterday?".to_owned(),
+        args: json!({"query": "summit decisions"}),
+    }];
     let providers = vec![
         declared("openai-responses", json!({"type": "web_search"}), &["web_search_call"]),
         declared(

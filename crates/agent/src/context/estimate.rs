@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_core::{Block, RawArgs};
+use toolcrib_core::{Block, Entry, RawArgs, ToolSpec};
 use toolcrib_providers::Declarations;
 use toolcrib_providers::chat::{CallAnswer, Message, ModelMessage, UserMessage};
 
@@ -22,6 +22,9 @@ const PER_MESSAGE: u64 = 4;
 
 /// Tokens that a result costs beside its text: id, name, separators.
 const PER_RESULT: u64 = 12;
+
+/// Characters of a declared tool beside its name, its description and its schema.
+const PER_TOOL: u64 = 80;
 
 /// Tokens of the text that stands for a missing result.
 const NOT_RUN: u64 = 20;
@@ -53,6 +56,25 @@ pub fn declarations(declarations: &Declarations) -> u64 {
         Value::String(prompt) => text(prompt),
         value => tokens_of(json(value)),
     }
+}
+
+/// Tokens that one tool takes in a request to this provider, as an estimate.
+#[must_use]
+pub fn tool(entry: &Entry, provider: &str) -> u64 {
+    match entry.providers() {
+        [] => spec(entry.spec()),
+        own => {
+            let declared = own.iter().find(|own| own.provider == provider);
+            declared.map_or(0, |own| tokens_of(json(&own.declaration)))
+        }
+    }
+}
+
+/// Tokens that a tool of this definition takes, declared to a provider that knows nothing of it, as an estimate.
+#[must_use]
+pub fn spec(spec: &ToolSpec) -> u64 {
+    let words = count(spec.name.as_str()) + count(&spec.description);
+    tokens_of(PER_TOOL + words + json(&spec.input_schema))
 }
 
 pub(super) fn user(message: &UserMessage) -> u64 {

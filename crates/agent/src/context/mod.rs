@@ -19,7 +19,7 @@ mod transcript;
 mod windows;
 
 pub use compaction::{CompactionRules, Plan, Summary, accept, fallback, plan, request};
-pub use estimate::{PICTURE, Sizes, declarations, text, tokens};
+pub use estimate::{PICTURE, Sizes, declarations, spec, text, tokens, tool};
 pub use fit::{Candidate, NoneFits, budget, fits, reserve};
 pub use outgoing::{Outgoing, outgoing};
 pub use prices::{Money, Price, Prices, Rates};

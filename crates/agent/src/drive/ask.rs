@@ -47,6 +47,9 @@ impl Work<'_> {
             self.sent.model = at;
             match self.ask_one(machine, &*model, &ask).await {
                 Ok((reply, surroundings)) => {
+                    if ask == Ask::Open {
+                        machine.saved(surroundings.offered.tokens_saved);
+                    }
                     return self.take_answer(machine, &*model, reply, &surroundings);
                 }
                 Err(why) => {
@@ -80,7 +83,7 @@ impl Work<'_> {
         let format = model.tool_format();
         let (mut in_words, mut exceeded) = (false, None);
         loop {
-            let around = self.surroundings(machine, model);
+            let around = self.surroundings(machine, model, window);
             self.compact(machine, model, (window, around.tokens)).await;
             let error = match self.send(machine, model, ask, (window, &around)).await {
                 Ok(reply) => return Ok((reply, around)),
@@ -145,7 +148,9 @@ impl Work<'_> {
             round,
             provider: info.provider.clone(),
             model: info.model.clone(),
-            tools: if is_open { around.count } else { 0 },
+            tools: if is_open { around.offered.tools.len() } else { 0 },
+            left_out: if is_open { around.offered.left_out } else { 0 },
+            tokens_saved: if is_open { around.offered.tokens_saved } else { 0 },
             estimated_tokens: self.last_estimate,
         });
         let mut shown = Shown { events: &self.driver.events, round, tools: Vec::new() };

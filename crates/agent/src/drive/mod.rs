@@ -17,13 +17,14 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     ApprovalStore, BoxFuture, Catalog, Checkpoints, Clock, Context, Invoker, RunLimits, RunSpec,
-    RunStatus, RunUsage, StoreError, ToolError, UsageStore, View, ViewRequest,
+    RunStatus, RunUsage, StoreError, ToolError, UsageStore, ViewRequest,
 };
 use toolcrib_providers::model::{Model, ModelInfo};
 
 use crate::context::{CompactionRules, Money, Prices, Windows};
 use crate::events::{Event, EventSink, Waiting};
 use crate::machine::{ActiveSkill, End, Machine, Next, Pending, Waits};
+use crate::offer::{Exposed, OfferRules, Offered};
 
 pub use checkpoint::{RestoreError, labels, restore};
 pub use control::Control;
@@ -52,6 +53,10 @@ pub struct Driver {
     pub prices: Arc<Prices>,
     /// When older messages are replaced by a summary.
     pub compaction: CompactionRules,
+    /// How tools get into requests.
+    pub offer: OfferRules,
+    /// What requests carry, for tools that add to it.
+    pub exposed: Arc<Exposed>,
     /// Looks for tools that changed, before each request.
     pub refresh: Arc<dyn Refresh>,
     /// Who is told what happens.
@@ -74,8 +79,8 @@ impl Refresh for NothingChanges {
     }
 }
 
-/// Writes the system prompt for a model that sees these tools while these skills are active.
-pub type PromptWriter = Arc<dyn Fn(&View, &[ActiveSkill], &ModelInfo) -> String + Send + Sync>;
+/// Writes the system prompt for a model that is told of these tools while these skills are active.
+pub type PromptWriter = Arc<dyn Fn(&Offered, &[ActiveSkill], &ModelInfo) -> String + Send + Sync>;
 
 /// What one run is made of, besides its machine.
 #[derive(Clone)]
@@ -158,7 +163,7 @@ impl Driver {
             ..RunSpec::default()
         };
         self.invoker.open_run(spec).map_err(DriveError::Run)?;
-        let open = OpenRun { invoker: &*self.invoker, run: id };
+        let open = OpenRun { driver: self, run: id };
         let info = primary.info();
         machine.begun(self.clock.now_ms());
         let mut work = Work::new(self, job, control, machine);
@@ -210,13 +215,14 @@ impl Driver {
 
 /// A run that is closed whatever happens to whoever waits for it.
 struct OpenRun<'a> {
-    invoker: &'a dyn Invoker,
+    driver: &'a Driver,
     run: toolcrib_core::RunId,
 }
 
 impl Drop for OpenRun<'_> {
     fn drop(&mut self) {
-        self.invoker.close_run(self.run);
+        self.driver.exposed.forget(self.run);
+        self.driver.invoker.close_run(self.run);
     }
 }
 
@@ -341,6 +347,7 @@ fn last_event(machine: &Machine, driven: &Driven) -> Event {
             calls: state.calls,
             usage: state.spent.usage,
             cost: state.spent.cost,
+            tokens_saved: state.spent.tokens_saved,
         },
         Driven::Paused(pending) => Event::RunPaused {
             run: state.run,

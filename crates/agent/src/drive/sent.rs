@@ -8,9 +8,10 @@ use toolcrib_providers::model::Model;
 use toolcrib_providers::{Declarations, Format, Options, declare};
 
 use super::Work;
-use crate::context::{self, Sizes};
+use crate::context::{self, Sizes, Window};
 use crate::library::{ON_DEVICE_TOOLS, ToolNames, expand, skill_limit};
 use crate::machine::{ActiveSkill, Machine};
+use crate::offer::{Injected, Offered, Priced, Shown};
 
 /// What was sent last.
 #[derive(Default)]
@@ -21,22 +22,30 @@ pub(super) struct Cache {
     pub(super) sizes: Sizes,
     /// With the model and the skills that it is for.
     view: Option<(usize, Vec<ActiveSkill>, Arc<ViewRequest>)>,
+    /// What the calls of the newest answer may add to.
+    shown: Option<Arc<Shown>>,
+    /// What the tools of the view cost.
+    priced: Option<Priced>,
     surroundings: Option<(Key, Surroundings)>,
 }
 
 /// What they depend on besides the view.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Key {
     generation: u64,
     format: Format,
     options: Options,
+    window: u64,
+    found: Injected,
 }
 
 /// Everything around the messages.
 #[derive(Clone)]
 pub(super) struct Surroundings {
     pub(super) tools: Option<Arc<Declarations>>,
-    pub(super) count: usize,
+    pub(super) offered: Arc<Offered>,
+    /// The same for tools that add to it.
+    shown: Arc<Shown>,
     pub(super) system: Arc<str>,
     /// Tokens of all this, an estimate.
     pub(super) tokens: u64,
@@ -71,26 +80,64 @@ impl Work<'_> {
     }
 
     /// The surroundings of a request to this model.
-    pub(super) fn surroundings(&mut self, machine: &Machine, model: &dyn Model) -> Surroundings {
+    pub(super) fn surroundings(
+        &mut self,
+        machine: &Machine,
+        model: &dyn Model,
+        window: Window,
+    ) -> Surroundings {
         let view = self.view_request(machine);
         let generation = self.driver.catalog.generation();
         let (format, options) = (model.tool_format(), model.tool_options());
-        let key = Key { generation, format, options };
+        let (window, found) = (window.tokens, machine.state().injected.clone());
+        let key = Key { generation, format, options, window, found };
         if let Some((known, made)) = &self.sent.surroundings
             && *known == key
         {
             return made.clone();
         }
-        let seen = self.driver.catalog.view(&view);
-        let declared = declare(format, &seen.tools, &options);
+        let (provider, rules) = (format.as_str(), self.driver.offer);
+        let priced = self.priced(&view, provider);
+        let offered = Arc::new(priced.offer(rules, &key.found, window));
+        let declared = declare(format, &offered.tools, &options);
         let system: Arc<str> =
-            (self.job.prompt)(&seen, &machine.state().skills, model.info()).into();
+            (self.job.prompt)(&offered, &machine.state().skills, model.info()).into();
         let tokens = context::declarations(&declared) + context::text(&system);
-        let count = seen.tools.len();
         let tools = (!declared.value.is_null()).then(|| Arc::new(declared));
-        let made = Surroundings { tools, count, system, tokens };
+        let shown = Arc::new(Shown::new(&offered, rules, window, provider));
+        let made = Surroundings { tools, offered, shown, system, tokens };
         self.sent.surroundings = Some((key, made.clone()));
         made
+    }
+
+    fn priced(&mut self, view: &Arc<ViewRequest>, provider: &str) -> &Priced {
+        let seen = self.driver.catalog.view(view);
+        let is_same =
+            |priced: &Priced| Arc::ptr_eq(&priced.view, &seen) && priced.provider == provider;
+        let known = self.sent.priced.take().filter(is_same);
+        let priced = known.unwrap_or_else(|| Priced::new(seen, provider.to_owned()));
+        self.sent.priced.insert(priced)
+    }
+
+    /// Says what the requests of this run carry to the tools that add to it; what they have added, [`Self::take_added`] takes over.
+    pub(super) fn show_tools(&mut self, machine: &Machine) {
+        let Some(model) = self.job.models.get(self.sent.model).cloned() else { return };
+        let window = self.driver.windows.of_model(model.info());
+        // As a request had them, or, where another process sent it, would have them now.
+        let shown = match &self.sent.surroundings {
+            Some((_, around)) => Arc::clone(&around.shown),
+            None => self.surroundings(machine, &*model, window).shown,
+        };
+        shown.take_added();
+        self.driver.exposed.show(machine.state().run, Arc::clone(&shown));
+        self.sent.shown = Some(shown);
+    }
+
+    /// What calls have found, those inside of calls too, stays for the conversation.
+    pub(super) fn take_added(&mut self, machine: &mut Machine) {
+        if let Some(shown) = self.sent.shown.take() {
+            machine.inject(shown.take_added().iter().rev().map(ToString::to_string));
+        }
     }
 }
 

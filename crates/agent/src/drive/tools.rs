@@ -34,6 +34,7 @@ impl Work<'_> {
         let run = machine.state().run;
         let view = self.view_request(machine);
         let seen = self.driver.catalog.view(&view);
+        self.show_tools(machine);
         let batch = Batch {
             run: Some(run),
             origin: Origin::Model,
@@ -62,6 +63,7 @@ impl Work<'_> {
             }
         };
         self.read_inbox(machine);
+        self.take_added(machine);
         let (skills, messages) = (machine.state().skills.clone(), machine.history().len());
         machine.ran(answers, |tool| seen.find(tool).is_some_and(|entry| entry.spec().polling));
         for skill in machine.state().skills.iter().filter(|skill| !skills.contains(skill)) {

@@ -28,6 +28,7 @@ pub use state::{
 use toolcrib_providers::Usage;
 
 use crate::context::{Money, Summary};
+use crate::offer::Injected;
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +61,7 @@ impl Machine {
         rounds_limit: Option<u32>,
     ) -> Self {
         close_open_calls(&mut history, &[]);
+        let injected = Injected::of(history.iter().map(|message| &**message));
         history.push(Arc::new(Message::User(message)));
         let state = State {
             version: STATE_VERSION,
@@ -79,6 +81,7 @@ impl Machine {
             progress: Progress::default(),
             spent: Spent::default(),
             labels: Labels::default(),
+            injected,
         };
         Self { state, history }
     }
@@ -141,6 +144,17 @@ impl Machine {
     /// What was read before, in the conversation, or meanwhile. Nothing is ever taken away.
     pub fn labelled(&mut self, labels: &Labels) {
         self.state.labels.inherit(labels);
+    }
+
+    /// Tools were found by calls inside of calls: they stay for the conversation.
+    pub fn inject(&mut self, names: impl IntoIterator<Item = String>) {
+        self.state.injected.add(names);
+    }
+
+    /// A request left tools out, and with them so many tokens.
+    pub fn saved(&mut self, tokens: u64) {
+        let saved = &mut self.state.spent.tokens_saved;
+        *saved = saved.saturating_add(tokens);
     }
 
     /// A request besides the conversation was answered, such as one for a summary.

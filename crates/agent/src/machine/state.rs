@@ -9,6 +9,7 @@ use toolcrib_providers::chat::UserMessage;
 use toolcrib_providers::model::FailureKind;
 
 use crate::context::{Money, Summary};
+use crate::offer::Injected;
 
 /// Version of the stored form; a newer one is refused (DESIGN 9, Versions).
 pub const STATE_VERSION: u32 = 1;
@@ -57,6 +58,9 @@ pub struct State {
     /// What was read so far, in this run and before it in the conversation.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
+    /// Tools that were found in the conversation.
+    #[serde(default, skip_serializing_if = "Injected::is_empty")]
+    pub injected: Injected,
 }
 
 /// Where a run stands.
@@ -262,6 +266,9 @@ pub struct Spent {
     pub usage: Usage,
     /// What they cost, where prices are known; an estimate.
     pub cost: Option<Money>,
+    /// Tokens of schemas that their requests left out, because tools were to be found; an estimate.
+    #[serde(default)]
+    pub tokens_saved: u64,
 }
 
 impl Spent {

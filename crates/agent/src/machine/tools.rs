@@ -74,6 +74,7 @@ impl Machine {
     }
 
     pub(super) fn put(&mut self, index: usize, answer: CallAnswer) {
+        self.state.injected.saw(&answer);
         if let Some(message) = self.answering() {
             message.answer(index, answer);
         }

@@ -10,6 +10,7 @@ mod section;
 use jiff::Zoned;
 
 use crate::library::{Guide, Instructions, Kit, Skill};
+use crate::offer::ToolGroup;
 
 /// Where and when a run takes place.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +41,8 @@ pub struct Parts<'a> {
     pub soul: &'a str,
     /// Canonical names of the tools in view, in its order; empty = the model answers without tools.
     pub tools: &'a [&'a str],
+    /// Groups of tools that can be loaded; empty = all tools are there.
+    pub groups: &'a [ToolGroup],
     /// All guides of the library; one is in the prompt only if its tool is in view (DESIGN 9).
     pub guides: &'a [Guide],
     /// All kits of the library; one is in the prompt only if all its tools are in view (DESIGN 9).
@@ -61,6 +64,7 @@ pub fn system(parts: &Parts<'_>) -> String {
         Some(parts.soul.trim().to_owned()),
         Some(section::HONESTY.to_owned()),
         section::tool_use(parts.tools),
+        section::groups(parts.groups),
         Some(section::WHEN_TO_ACT.to_owned()),
         section::guides(parts.guides, parts.tools),
         section::kits(parts.kits, parts.tools),

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
+use toolcrib_core::exposure::{FIND_TOOLS, LOAD_TOOL_GROUP};
+
 use crate::library::{Guide, Instructions, Kit, Skill, load_skill};
+use crate::offer::ToolGroup;
 
 use super::{ActiveSkill, Surroundings};
 
@@ -17,6 +20,10 @@ pub(super) const WHEN_TO_ACT: &str = "\
 - Ask first when the request can be read in ways that lead to different results, or when a step cannot be undone and was not asked for.
 - When it is done, say what you did, what came out, and what is left open. When it cannot be done, say why.";
 
+/// Groups that are named, and tools of each: the list is there to save tokens.
+const MOST_GROUPS: usize = 40;
+const NAMED_TOOLS: usize = 4;
+
 const TOOL_USE: &str = "\
 ## Tool Use
 
@@ -28,6 +35,31 @@ const TOOL_USE: &str = "\
 /// How tools are used; nothing without tools.
 pub(super) fn tool_use(tools: &[&str]) -> Option<String> {
     (!tools.is_empty()).then(|| TOOL_USE.to_owned())
+}
+
+/// Groups of tools that can be loaded (SPEC 2.8, FEAT-040); nothing where all tools are there.
+pub(super) fn groups(groups: &[ToolGroup]) -> Option<String> {
+    if groups.is_empty() {
+        return None;
+    }
+    let mut text = format!(
+        "## Available Tool Groups\n\nMore tools than those in your list can be called. {FIND_TOOLS} finds the one for a need in your own words; {LOAD_TOOL_GROUP} adds a whole group. Never say that something cannot be done before you have looked.\n"
+    );
+    for group in groups.iter().take(MOST_GROUPS) {
+        let named: Vec<&str> =
+            group.tools.iter().take(NAMED_TOOLS).map(|name| name.as_str()).collect();
+        let all = group.tools.len();
+        let more = if all > named.len() {
+            format!(" and {} more", all - named.len())
+        } else {
+            String::new()
+        };
+        let _ = write!(text, "\n- {}: {}{more}", one_line(&group.name), named.join(", "));
+    }
+    if groups.len() > MOST_GROUPS {
+        let _ = write!(text, "\n- and {} more groups", groups.len() - MOST_GROUPS);
+    }
+    Some(text)
 }
 
 /// Guides of tools in view.

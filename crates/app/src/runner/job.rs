@@ -6,8 +6,9 @@ use jiff::Zoned;
 use toolcrib_agent::drive::{Job, PromptWriter};
 use toolcrib_agent::library::{Agent, instructions};
 use toolcrib_agent::machine::ActiveSkill;
+use toolcrib_agent::offer::Offered;
 use toolcrib_agent::prompt::{self, Parts, Surroundings};
-use toolcrib_core::{Context, RunUsage, StoredRun, View, ViewRequest};
+use toolcrib_core::{Context, RunUsage, StoredRun, ViewRequest};
 use toolcrib_providers::model::ModelInfo;
 
 use super::{Runner, Start};
@@ -53,7 +54,7 @@ impl Runner {
         let words =
             workspace.as_deref().and_then(|root| instructions::read(root, None).ok().flatten());
         let now = Zoned::now();
-        Arc::new(move |view: &View, skills: &[ActiveSkill], model: &ModelInfo| {
+        Arc::new(move |offered: &Offered, skills: &[ActiveSkill], model: &ModelInfo| {
             let bodies: Vec<(String, String)> = skills
                 .iter()
                 .filter(|active| active.in_prompt)
@@ -67,10 +68,11 @@ impl Runner {
                 .map(|(name, instructions)| prompt::ActiveSkill { name, instructions })
                 .collect();
             let tools: Vec<&str> =
-                view.tools.iter().map(|entry| entry.spec().name.as_str()).collect();
+                offered.tools.iter().map(|entry| entry.spec().name.as_str()).collect();
             harmless(&prompt::system(&Parts {
                 soul: &soul,
                 tools: &tools,
+                groups: &offered.groups,
                 guides: &library.guides,
                 kits: &library.kits,
                 skills: &library.skills,

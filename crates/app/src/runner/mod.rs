@@ -295,6 +295,8 @@ impl Runner {
             windows: Arc::clone(&self.settings.windows),
             prices: Arc::clone(&self.settings.prices),
             compaction: self.settings.compaction,
+            offer: self.toolcrib.settings().discovery.offer,
+            exposed: Arc::clone(&self.toolcrib.discovery.exposed),
             refresh: self.toolcrib.reload(),
             events: masked::masked(&on.events, &self.toolcrib.engine().sealing().secrets),
         };

@@ -12,6 +12,7 @@ use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
 use toolcrib_app::agent::drive::{Control, Driven, Driver, Job, NobodyAnswers, NothingChanges};
 use toolcrib_app::agent::events::{Event, EventSink};
 use toolcrib_app::agent::machine::{End, Machine, ROUNDS};
+use toolcrib_app::agent::offer::OfferRules;
 use toolcrib_app::core::{
     BoxFuture, Context, Conversation, ConversationId, RunId, RunLimits, RunUsage, SystemClock,
     ViewRequest,
@@ -153,6 +154,8 @@ pub(crate) async fn drive(
     let store = Arc::clone(&stores.runs);
     store.put_conversation(untitled(conversation)).await.unwrap();
     let driver = Driver {
+        offer: OfferRules::default(),
+        exposed: Arc::default(),
         invoker: Arc::new(engine),
         catalog,
         store,

@@ -74,6 +74,7 @@ pub(crate) fn call_of(conversation: &str) -> CallCtx {
             conversation: conversation.to_owned(),
             ..Context::default()
         }),
+        view: Arc::default(),
         attempt: 1,
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),

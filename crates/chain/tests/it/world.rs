@@ -99,6 +99,7 @@ impl World {
             call: CallId::fresh(),
             run: self.run,
             context: Arc::new(Context::default()),
+            view: Arc::default(),
             attempt: 1,
             cancel: CancellationToken::new(),
             deadline: Instant::now() + Duration::from_secs(180),

@@ -14,10 +14,15 @@ pub(crate) struct Used {
     input: u64,
     output: u64,
     cost: Option<Money>,
+    /// Tokens of tool definitions that were not sent, an estimate.
+    saved: u64,
 }
 
 impl Used {
     pub(crate) fn saw(&mut self, event: &Event) {
+        if let Event::RunEnd { tokens_saved, .. } = event {
+            self.saved = self.saved.saturating_add(*tokens_saved);
+        }
         let Event::Answer { usage, cost, .. } = event else { return };
         self.answers += 1;
         match usage.filter(|usage| usage.total().is_some()) {
@@ -52,7 +57,11 @@ impl Used {
                 format!("cost {cost}, without {} answers of unknown price", self.unpriced)
             }
         };
-        format!("{} answers · {tokens} · {cost}", self.answers)
+        let saved = match self.saved {
+            0 => String::new(),
+            saved => format!(" · about {saved} tokens of tool definitions not sent"),
+        };
+        format!("{} answers · {tokens} · {cost}{saved}", self.answers)
     }
 }
 

@@ -7,6 +7,7 @@ mod backup;
 mod config;
 mod daemon;
 mod doctor;
+mod find;
 mod grant;
 mod logging;
 mod mcp;
@@ -42,6 +43,7 @@ pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
 pub(crate) use doctor::Doctor;
+pub(crate) use find::Find;
 pub(crate) use grant::Grant;
 pub(crate) use logging::{LogFormat, Logging};
 pub(crate) use mcp::{Mcp, McpAdd, McpClient, McpImport, McpNamed, McpReview, McpServe};
@@ -211,6 +213,9 @@ pub(crate) enum Command {
     /// Use the tools of MCP servers, and be one.
     #[command(subcommand, after_help = mcp::MCP_HELP)]
     Mcp(Mcp),
+    /// Find tools for a need in words, as models do.
+    #[command(after_help = find::FIND_HELP)]
+    Find(Find),
     /// Stop every tool at once, in every process: the kill switch.
     #[command(after_help = stop::STOP_HELP)]
     StopTools(StopTools),

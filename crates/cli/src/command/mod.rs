@@ -15,6 +15,7 @@ mod doctor;
 mod dry_run;
 mod exec;
 mod explain;
+mod find;
 mod grant;
 mod history;
 mod kit;
@@ -82,6 +83,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         }
         Command::Tool(Tool::Reset(command)) => switch::set(&command, None, json),
         Command::Mcp(command) => mcp::run(&command, json),
+        Command::Find(command) => find::run(&command, json),
         Command::StopTools(command) => stop::stop(&command, json),
         Command::StartTools => stop::start(json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),

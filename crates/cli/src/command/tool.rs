@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, ErrorType, Origin, Outcome, RawArgs, Status, SwitchState, ToolInfo,
-    ToolSpec, ViewRequest,
+    Answer, ApprovalRequest, Entry, ErrorType, Origin, Outcome, RawArgs, Status, SwitchState,
+    ToolInfo, ToolSpec, ViewRequest,
 };
 
 use super::{dry_run, through, why};
@@ -14,27 +14,24 @@ use crate::output::{self, Failure};
 use crate::{lines, terminal, trace, world};
 
 pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
-    let world = &command.world;
+    let toolcrib = world::block_on(world::look_as_agent(&command.world, json))?;
     if command.all {
-        let toolcrib = world::block_on(world::look_as_agent(world, json))?;
         return list_all(&toolcrib, json);
     }
-    let toolcrib = world::block_on(world::look(world, json))?;
     let infos = toolcrib.infos();
     if json {
-        output::document(&json!(infos), true)?;
+        let rows = infos.iter().map(|info| Value::Object(Costs::of(&toolcrib, info).told(info)));
+        output::document(&Value::Array(rows.collect()), true)?;
         return Ok(0);
     }
-    let mut text = row("TOOL", "RISK", "STATUS", "WHAT IT DOES");
+    let mut text = HEAD.to_owned() + "WHAT IT DOES\n";
     for info in &infos {
-        let risk =
-            toolcrib.spec(info.id.as_str()).map(|spec| word(json!(spec.risk))).unwrap_or_default();
         // Of a broken one the reason is what somebody has to know.
         let about = match &info.status {
             Status::Error { reason } => reason.as_str(),
             _ => first_sentence(&info.description),
         };
-        text += &row(info.id.as_str(), &risk, standing(info), about);
+        text += &Costs::of(&toolcrib, info).row(info, about);
     }
     output::data(&text)?;
     Ok(0)
@@ -48,14 +45,13 @@ fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
         found.map(|(_, reason)| reason)
     };
     let mut rows = Vec::new();
-    let mut text = row("TOOL", "RISK", "STATUS", "OFFERED");
+    let mut text = HEAD.to_owned() + "OFFERED\n";
     for info in toolcrib.infos() {
-        let name = info.id.as_str();
-        let reason = reason_of(name);
+        let reason = reason_of(info.id.as_str());
         let offered = reason.map_or_else(|| "yes".to_owned(), |reason| format!("no: {reason}"));
-        let risk = toolcrib.spec(name).map(|spec| word(json!(spec.risk))).unwrap_or_default();
-        text += &row(name, &risk, standing(&info), &terminal::one_line(&offered));
-        let mut one = lines::object(json!(info));
+        let costs = Costs::of(toolcrib, &info);
+        text += &costs.row(&info, &terminal::one_line(&offered));
+        let mut one = costs.told(&info);
         one.insert("offered".to_owned(), json!(reason.is_none()));
         one.insert("excluded".to_owned(), json!(reason));
         one.insert("reason".to_owned(), json!(reason.map(ToString::to_string)));
@@ -69,8 +65,53 @@ fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn row(name: &str, risk: &str, status: &str, about: &str) -> String {
-    format!("{name:<18} {risk:<9} {status:<10} {about}\n")
+/// The columns but the last.
+const HEAD: &str = "TOOL                   RISK      STATUS     TIER         SOURCE       TOKENS  ";
+
+/// What a list says of a tool besides its [`ToolInfo`].
+struct Costs {
+    risk: String,
+    /// `local`, `hosted` or `provider_defined`.
+    kind: &'static str,
+    /// About how many tokens its declaration takes in a request.
+    tokens: u64,
+}
+
+impl Costs {
+    fn of(toolcrib: &Toolcrib, info: &ToolInfo) -> Self {
+        let entry = toolcrib.entry(info.id.as_str());
+        Self {
+            risk: entry.as_ref().map(|entry| word(json!(entry.spec().risk))).unwrap_or_default(),
+            kind: entry.as_ref().map(Entry::kind).unwrap_or_default(),
+            tokens: entry.as_ref().map(|entry| toolcrib.tokens_of(entry)).unwrap_or_default(),
+        }
+    }
+
+    fn row(&self, info: &ToolInfo, about: &str) -> String {
+        // Who runs it belongs to where it comes from; of most it is this program.
+        let source = match self.kind {
+            "local" => info.source.clone(),
+            kind => format!("{} ({})", info.source, kind.replace('_', "-")),
+        };
+        format!(
+            "{:<22} {:<9} {:<10} {:<12} {:<12} {:>6}  {about}\n",
+            info.id.as_str(),
+            self.risk,
+            standing(info),
+            info.tier.as_str(),
+            terminal::one_line(&source),
+            self.tokens,
+        )
+    }
+
+    /// As one object.
+    fn told(&self, info: &ToolInfo) -> Map<String, Value> {
+        let mut one = lines::object(json!(info));
+        one.insert("risk".to_owned(), json!(self.risk));
+        one.insert("kind".to_owned(), json!(self.kind));
+        one.insert("tokens".to_owned(), json!(self.tokens));
+        one
+    }
 }
 
 /// `tool show` has the rest.
@@ -122,7 +163,7 @@ pub(super) fn unknown_tool(toolcrib: &Toolcrib, name: &str) -> Failure {
 }
 
 pub(crate) fn show(name: &str, world: &World, json: bool) -> Result<u8, Failure> {
-    let toolcrib = world::block_on(world::look(world, json))?;
+    let toolcrib = world::block_on(world::look_as_agent(world, json))?;
     let Some(spec) = toolcrib.spec(name) else { return Err(unknown_tool(&toolcrib, name)) };
     if json {
         output::document(&json!(*spec), true)?;

@@ -36,6 +36,7 @@ fn every_key_is_on_the_page() {
         "[shell]",
         "[server]",
         "[python]",
+        "[discovery]",
         "[[hooks]]",
     ] {
         let keys = keys(section);

@@ -12,6 +12,7 @@ use toolcrib_app::providers::quirks::Server;
 use toolcrib_app::store::vault::SecretName;
 use toolcrib_app::{PermissionTable, Preset, ToolSettings};
 
+use crate::config::discovery::DiscoverySection;
 use crate::config::env::Env;
 use crate::config::flag::FlagName;
 use crate::config::given::Given;
@@ -70,6 +71,8 @@ pub(crate) struct Config {
     pub(crate) server: ServerSection,
     /// Where code of models runs.
     pub(crate) python: PythonSection,
+    /// When models have to find their tools, and how they are found.
+    pub(crate) discovery: DiscoverySection,
 }
 
 /// `[model]`

@@ -10,6 +10,7 @@
 //! Absent on purpose: what the keys mean to the parts that they configure.
 
 mod choose;
+mod discovery;
 mod edit;
 mod env;
 mod file;

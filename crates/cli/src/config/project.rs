@@ -35,6 +35,9 @@ pub(super) fn check(source: &Source, own: &Config) -> Result<(), Failure> {
             ["sandbox" | "shell", ..] => {
                 Some("what programs may touch is the person's; put it into your own file")
             }
+            ["discovery", "model" | "embeddings", ..] => Some(
+                "what reads all tools and needs is the person's to choose; put it into your own file",
+            ),
             ["python", ..] => {
                 Some("which program runs code is the person's; put it into your own file")
             }

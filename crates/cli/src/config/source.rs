@@ -101,7 +101,8 @@ impl Source {
                     ["providers", _, "key_file"]
                     | ["server", "socket" | "tls_cert" | "tls_key"]
                     | ["sandbox", "home"]
-                    | ["python", "program"],
+                    | ["python", "program"]
+                    | ["discovery", "model"],
                     Value::String(file),
                 ) => {
                     *file = key::at(Path::new(file.as_str()), folder, env).display().to_string();

@@ -19,7 +19,7 @@ const PREFIX: &str = "TOOLCRIB_";
 const TOP: [(&str, &str); 2] = [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK", "on_ask")];
 
 /// Sections whose keys have variables; programs and trust come from files alone.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "model",
     "providers",
     "models",
@@ -32,6 +32,7 @@ const SECTIONS: [&str; 12] = [
     "shell",
     "server",
     "python",
+    "discovery",
 ];
 
 /// What the environment says.

@@ -127,6 +127,9 @@ pub(crate) fn remark(event: &Event) -> Option<String> {
         }
         Event::Skill { name, .. } => format!("skill {name} is active"),
         Event::Notice { text } => text.clone(),
+        Event::RunEnd { tokens_saved: saved @ 1.., .. } => format!(
+            "about {saved} tokens of tool definitions were not sent: tools were found when they were needed"
+        ),
         _ => return None,
     })
 }

@@ -28,6 +28,7 @@ mod documents;
 mod editing;
 mod exec;
 mod files;
+mod find;
 mod formats;
 mod history;
 mod hooks;

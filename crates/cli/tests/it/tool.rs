@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 26] = [
+const TOOLS: [&str; 31] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -32,6 +32,11 @@ const TOOLS: [&str; 26] = [
     "review_tool_calls",
     "introspect",
     "code_exec",
+    "find_tools",
+    "load_tool_group",
+    "ask_user",
+    "load_skill",
+    "web_search",
 ];
 
 #[test]
@@ -44,11 +49,43 @@ fn list_names_every_tool() {
     assert_eq!(names, TOOLS);
     let infos = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
     for (info, name) in infos.as_array().unwrap().iter().zip(TOOLS) {
-        let off = ["execute_shell_command", "manage_process", "ssh_configure_host", "code_exec"];
+        let off = [
+            "execute_shell_command",
+            "manage_process",
+            "ssh_configure_host",
+            "code_exec",
+            "web_search",
+        ];
         let is_on = !off.contains(&name);
         assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(is_on)), "{info}");
         assert!(info["title"].is_string() && info["description"].is_string(), "{info}");
     }
+}
+
+#[test]
+fn a_list_says_where_a_tool_stands_and_what_it_costs() {
+    let env = TestEnv::new();
+    let weather = "description = \"Tells the weather.\"\ncommand = [\"true\"]\nrisk = \"safe\"\n";
+    env.own("tools/weather/tool.toml", weather);
+    let listed = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
+    let row = |name: &str| {
+        let rows = listed.as_array().unwrap().iter();
+        rows.clone().find(|row| row["id"] == name).unwrap_or_else(|| panic!("{name}: {listed}"))
+    };
+    for (name, tier, source, kind, risk) in [
+        ("find_tools", "innate", "discover", "local", "safe"),
+        ("read_file", "first_party", "builtin", "local", "safe"),
+        ("web_search", "first_party", "provider", "hosted", "safe"),
+        ("weather", "interface", "own", "local", "safe"),
+    ] {
+        let row = row(name);
+        let said = ["tier", "source", "kind", "risk"].map(|key| row[key].as_str().unwrap());
+        assert_eq!(said, [tier, source, kind, risk]);
+        assert!(row["tokens"].as_u64().unwrap() >= 5, "{row}");
+    }
+    let text = env.run(&["tool", "list"]).code(0).stdout;
+    let line = text.lines().find(|line| line.starts_with("web_search ")).unwrap();
+    assert!(line.contains("provider (hosted)"), "{line}");
 }
 
 /// Who only looks makes no database, and needs none.

@@ -1,6 +1,7 @@
 //! How good `find_tools` is, and how fast: `cargo xtask eval-find`.
 //!
-//! `--data FILE` measures other data than the compact set in `eval/`; `--split NAME` another part of it than `dev`; `--run FILE` writes the
+//! It measures the full labelled data where it lies beside the project, else the compact set in `eval/`, and says which. `--compact` takes the
+//! compact set anyway, `--data FILE` other data; `--split NAME` another part of it than `dev`; `--run FILE` writes the
 //! rankings; `--model FOLDER` takes another model; `--speed` also takes the times.
 
 #![expect(
@@ -22,8 +23,12 @@ use std::sync::Arc;
 use toolcrib_discover::Model;
 use toolcrib_discover::eval::{self, Collection, Figures, Measured};
 
+/// Where the full data lies for those who have it, seen from the root of the workspace. It is too large to be part of the project.
+const FULL: &str = "../shared/tool-retrieval/dev.jsonl";
+
 /// What the command line asks for.
 struct Asked {
+    compact: bool,
     data: Option<PathBuf>,
     split: String,
     run: Option<PathBuf>,
@@ -42,18 +47,25 @@ fn main() -> ExitCode {
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
-    let mut asked =
-        Asked { data: None, split: "dev".to_owned(), run: None, model: None, speed: false };
+    let mut asked = Asked {
+        compact: false,
+        data: None,
+        split: "dev".to_owned(),
+        run: None,
+        model: None,
+        speed: false,
+    };
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
         match flag.as_str() {
+            "--compact" => asked.compact = true,
             "--data" => asked.data = Some(value()?.into()),
             "--split" => asked.split = value()?,
             "--run" => asked.run = Some(value()?.into()),
             "--model" => asked.model = Some(value()?.into()),
             "--speed" => asked.speed = true,
-            _ => return Err(format!("unexpected argument `{flag}`; known: --data FILE --split NAME --run FILE --model FOLDER --speed").into()),
+            _ => return Err(format!("unexpected argument `{flag}`; known: --compact --data FILE --split NAME --run FILE --model FOLDER --speed").into()),
         }
     }
     Ok(asked)
@@ -64,11 +76,7 @@ fn run(asked: &Asked) -> Result<(), Box<dyn Error>> {
         Some(folder) => Arc::new(Model::open(folder)?),
         None => Model::builtin()?,
     };
-    let data: Box<dyn BufRead> = match &asked.data {
-        Some(path) => Box::new(BufReader::new(File::open(path)?)),
-        None => Box::new(&include_bytes!("../../eval/compact.jsonl")[..]),
-    };
-    let data = eval::read(data, &asked.split)?;
+    let data = eval::read(data(asked)?, &asked.split)?;
     let measured = eval::measure(&model, &data);
     print(&measured);
     if let Some(path) = &asked.run {
@@ -78,6 +86,26 @@ fn run(asked: &Asked) -> Result<(), Box<dyn Error>> {
         speed::print(&model, &tools_of(&data), &queries_of(&data));
     }
     Ok(())
+}
+
+/// The data that is asked for; it is said which it is.
+fn data(asked: &Asked) -> Result<Box<dyn BufRead>, Box<dyn Error>> {
+    let compact = || Box::new(&include_bytes!("../../eval/compact.jsonl")[..]);
+    let full = PathBuf::from(FULL);
+    let path = match &asked.data {
+        Some(path) => path,
+        None if asked.compact => {
+            println!("data: the compact set of the project");
+            return Ok(compact());
+        }
+        None if !full.exists() => {
+            println!("data: the compact set of the project, because {FULL} is not there");
+            return Ok(compact());
+        }
+        None => &full,
+    };
+    println!("data: {}", path.display());
+    Ok(Box::new(BufReader::new(File::open(path)?)))
 }
 
 fn print(measured: &Measured) {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcrib_core::{Entry, Status, ToolName};
 
+use super::Offer;
 use super::known::Sought;
 
 /// Characters of a summary (SPEC 5.1: `short_summary`).
@@ -11,43 +12,48 @@ const SUMMARY_CHARS: usize = 100;
 const NEED_CHARS: usize = 200;
 
 /// The result: `injected` and `not_found` always, the rest where there is something to say.
-pub(super) fn of(
-    query: &str,
-    sought: &Sought,
-    carried: &[Entry],
-    new: &[Entry],
-    injected: &[ToolName],
-) -> Value {
-    let is_in = |entry: &&Entry| injected.contains(&entry.spec().name);
-    let mut answer = Map::new();
-    let rows: Vec<Value> = new.iter().filter(is_in).map(row).collect();
-    let left_out: Vec<Value> =
-        new.iter().filter(|entry| !is_in(entry)).map(|e| json!(e.spec().name)).collect();
+pub(super) fn of(query: &str, sought: &Sought, offer: &Offer) -> Value {
     let nothing = sought.usable.is_empty() && sought.not_ready.is_empty();
     let not_found = if nothing {
         vec![json!({"need": first(query, NEED_CHARS), "nearest": sought.nearest})]
     } else {
         Vec::new()
     };
-    let next = next(!rows.is_empty(), !carried.is_empty(), !left_out.is_empty(), sought);
-    answer.insert("injected".to_owned(), rows.into());
+    let mut answer = offered(offer);
     answer.insert("not_found".to_owned(), not_found.into());
-    let names = carried.iter().map(|entry| json!(entry.spec().name)).collect();
-    let waiting = sought.not_ready.iter().map(|(name, status)| not_ready(name, status)).collect();
-    for (key, list) in
-        [("already_available", names), ("left_out", left_out), ("not_ready", waiting)]
-    {
-        if !list.is_empty() {
-            answer.insert(key.to_owned(), Value::Array(list));
-        }
+    let waiting: Vec<Value> =
+        sought.not_ready.iter().map(|(name, status)| not_ready(name, status)).collect();
+    if !waiting.is_empty() {
+        answer.insert("not_ready".to_owned(), waiting.into());
     }
-    answer.insert("next".to_owned(), next.into());
+    answer.insert("next".to_owned(), next(offer, sought).into());
     Value::Object(answer)
 }
 
-fn row(entry: &Entry) -> Value {
+/// What became of tools that were to be injected.
+pub(super) fn offered(offer: &Offer) -> Map<String, Value> {
+    let names = |entries: &[Entry]| -> Vec<Value> {
+        entries.iter().map(|e| json!(e.spec().name)).collect()
+    };
+    let mut answer = Map::new();
+    let rows: Vec<Value> = offer.injected.iter().map(|entry| row(entry, offer.declared)).collect();
+    answer.insert("injected".to_owned(), rows.into());
+    for (key, entries) in [("already_available", &offer.carried), ("left_out", &offer.left_out)] {
+        if !entries.is_empty() {
+            answer.insert(key.to_owned(), names(entries).into());
+        }
+    }
+    answer
+}
+
+/// A caller whose requests are not written here has no other way to learn the parameters.
+fn row(entry: &Entry, declared: bool) -> Value {
     let spec = entry.spec();
-    json!({"name": spec.name, "summary": first(&spec.description, SUMMARY_CHARS)})
+    let mut row = json!({"name": spec.name, "summary": first(&spec.description, SUMMARY_CHARS)});
+    if !declared {
+        row["parameters"] = Value::clone(&spec.input_schema);
+    }
+    row
 }
 
 fn not_ready(name: &ToolName, status: &Status) -> Value {
@@ -59,12 +65,12 @@ fn not_ready(name: &ToolName, status: &Status) -> Value {
 }
 
 /// What to do now.
-fn next(injected: bool, carried: bool, left_out: bool, sought: &Sought) -> &'static str {
-    if injected {
-        "Call the injected tools now; they stay in your list for this conversation."
-    } else if carried {
+fn next(offer: &Offer, sought: &Sought) -> &'static str {
+    if !offer.injected.is_empty() {
+        said(offer)
+    } else if !offer.carried.is_empty() {
         "The best tools for this are in your list already: call them."
-    } else if left_out {
+    } else if !offer.left_out.is_empty() {
         "The tools that fit are larger than what this conversation may still carry. Ask for fewer at a time with limit."
     } else if !sought.not_ready.is_empty() {
         "A tool for this exists and cannot be used yet. Tell the person which configuration is missing or what is offline."
@@ -72,6 +78,15 @@ fn next(injected: bool, carried: bool, left_out: bool, sought: &Sought) -> &'sta
         "No tool does this. Go on without one, and say so."
     } else {
         "No tool fits this need. Ask again in other words, or with one of the nearest names if it is what you meant; else go on without a tool, and say so."
+    }
+}
+
+/// What to do with tools that were injected.
+pub(super) fn said(offer: &Offer) -> &'static str {
+    if offer.declared {
+        "Call the injected tools now; they stay in your list for this conversation."
+    } else {
+        "Call the tools now by these names."
     }
 }
 

@@ -19,14 +19,16 @@ const NEAREST: usize = 3;
 const MOST_WORDS: usize = 8;
 
 /// What a search came to.
-#[derive(Default)]
-pub(super) struct Sought {
-    /// Tools above the floor that the caller can call, best first.
-    pub(super) usable: Vec<Entry>,
+#[derive(Debug, Default)]
+pub struct Sought {
+    /// Tools above the floor that the caller can call, best first, with their scores: 0 to about 1.
+    pub usable: Vec<(Entry, f32)>,
     /// Tools above the floor whose configuration is missing or whose source is away, with the reason.
-    pub(super) not_ready: Vec<(ToolName, Status)>,
+    pub not_ready: Vec<(ToolName, Status)>,
     /// Where both are empty: the nearest names.
-    pub(super) nearest: Vec<String>,
+    pub nearest: Vec<String>,
+    /// Why the order is not as good as it could be, for people.
+    pub note: Option<String>,
 }
 
 /// From what a tool was indexed.
@@ -129,11 +131,11 @@ impl Known {
         // Twice as many as are wanted: some will be in the caller's list already.
         let hits = self.index.find_among(query, limit * 2, may_see);
         let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
-        let fits = |hit: &&Hit| hit.named || hit.score >= FLOOR.max(best * OF_BEST);
+        let fits = |hit: &&Hit| hit.named || fits(hit.score, best);
         let mut sought = Sought::default();
         for hit in hits.iter().filter(fits) {
             if let Some(entry) = offered(view, &hit.id) {
-                sought.usable.push(entry.clone());
+                sought.usable.push((entry.clone(), hit.score));
             } else if let (Some(status), Ok(name)) =
                 (waiting.get(&*hit.id), ToolName::remote(&hit.id))
             {
@@ -147,12 +149,22 @@ impl Known {
     }
 }
 
+/// Whether a score is an answer beside the best one.
+pub(super) fn fits(score: f32, best: f32) -> bool {
+    score >= FLOOR.max(best * OF_BEST)
+}
+
 /// The entry of a tool that may be offered: what is always in the list needs no finding.
 fn offered<'a>(view: &'a View, name: &str) -> Option<&'a Entry> {
     // By its own name, not by an alias of another.
     let entry = view.find(name).filter(|entry| entry.spec().name.as_str() == name)?;
+    can_be_offered(entry).then_some(entry)
+}
+
+/// Whether a tool is not always in the list anyway, and can be called.
+pub(super) fn can_be_offered(entry: &Entry) -> bool {
     let is_broken = entry.handler().is_some_and(|handler| handler.fault().is_some());
-    (entry.spec().tier != Tier::Innate && !is_broken).then_some(entry)
+    entry.spec().tier != Tier::Innate && !is_broken
 }
 
 /// Whether a person can make the tool ready.

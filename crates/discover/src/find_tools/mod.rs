@@ -4,78 +4,53 @@
 //! remembered by whoever builds its requests, behind [`Exposure`].
 
 mod answer;
+mod finder;
+mod group;
 mod known;
+mod meaning;
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::entry::FixedSource;
+use toolcrib_core::exposure::FIND_TOOLS;
 use toolcrib_core::{
-    CallCtx, Catalog, Effect, Entry, Example, Risk, Tier, Tool, ToolError, ToolName, ToolOutput,
-    ToolSpec, Trust, Typed, ViewRequest, defaults, remote_name, schema,
+    CallCtx, Catalog, Effect, Entry, Example, Exposure, Risk, Tier, Tool, ToolError, ToolName,
+    ToolOutput, ToolSpec, Trust, Typed, defaults, remote_name, schema,
 };
 
-use crate::model::Model;
-use known::{Known, Sought};
+pub use finder::{Finder, ModelChoice};
+pub use known::Sought;
 
-/// Id of the source of `find_tools`.
+/// Id of the source of these tools.
 pub const SOURCE: &str = "discover";
-/// Name of the tool.
-const NAME: &str = "find_tools";
+/// Group that they are listed with.
+const GROUP: &str = "self";
 /// Tools that are offered when the model does not say how many, and at most (SPEC 5.1).
 const LIMIT: usize = 5;
 const MOST: usize = 10;
 
-/// What the requests of a conversation carry. The agent loop implements it; a caller without a conversation gives [`NoExposure`].
-pub trait Exposure: Send + Sync {
-    /// What decides which tools the caller of this call sees: the very request that its batch was sent with.
-    fn view(&self, ctx: &CallCtx) -> Arc<ViewRequest>;
-
-    /// Whether the caller's requests carry this tool already.
-    fn carries(&self, ctx: &CallCtx, tool: &ToolName) -> bool;
-
-    /// Adds tools, best first, to what the next requests of the conversation carry, and makes room in the token budget by letting go of
-    /// those used longest ago. Returns the names that are in; a tool that is larger than the whole budget is not.
-    fn inject(&self, ctx: &CallCtx, tools: &[Entry]) -> Vec<ToolName>;
-}
-
-/// For callers whose requests carry nothing: every tool that is found can be called, by its name.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoExposure;
-
-impl Exposure for NoExposure {
-    fn view(&self, _: &CallCtx) -> Arc<ViewRequest> {
-        Arc::default()
-    }
-
-    fn carries(&self, _: &CallCtx, _: &ToolName) -> bool {
-        false
-    }
-
-    fn inject(&self, _: &CallCtx, tools: &[Entry]) -> Vec<ToolName> {
-        tools.iter().map(|entry| entry.spec().name.clone()).collect()
-    }
-}
-
-/// The source with `find_tools`, over the tools of this catalog. The catalog is looked up and not held: it holds the tools.
+/// The source with `find_tools` and `load_tool_group`, over the tools of this catalog. The catalog is looked up and not held: it holds the
+/// tools.
 #[must_use]
 pub fn source(
     catalog: Weak<dyn Catalog>,
-    model: Arc<Model>,
+    finder: Arc<Finder>,
     exposure: Arc<dyn Exposure>,
 ) -> FixedSource {
-    let known = Arc::new(Mutex::new(Known::new(model)));
-    let tool = FindTools { catalog, exposure, known };
-    FixedSource::new(SOURCE, vec![Entry::Local(Typed::handler(tool))])
+    let group = group::LoadToolGroup { catalog: catalog.clone(), exposure: exposure.clone() };
+    let find = FindTools { catalog, exposure, finder };
+    let tools = vec![Entry::Local(Typed::handler(find)), Entry::Local(Typed::handler(group))];
+    FixedSource::new(SOURCE, tools)
 }
 
 /// The tool.
 struct FindTools {
     catalog: Weak<dyn Catalog>,
     exposure: Arc<dyn Exposure>,
-    known: Arc<Mutex<Known>>,
+    finder: Arc<Finder>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,7 +64,7 @@ struct Args {
 
 fn spec() -> ToolSpec {
     // The name is valid (tested); the other arm only keeps this total.
-    let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("builtin", NAME));
+    let name = ToolName::local(FIND_TOOLS).unwrap_or_else(|_| remote_name("builtin", FIND_TOOLS));
     let mut spec = ToolSpec::new(
         name,
         "Find tools that are not in your list. Say what you need; the best tools are added and you can call them in this same turn. Try this before you say that something cannot be done.",
@@ -98,7 +73,7 @@ fn spec() -> ToolSpec {
     spec.tier = Tier::Innate;
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
-    spec.group = Some("self".to_owned());
+    spec.group = Some(GROUP.to_owned());
     spec.timeout = defaults::TIMEOUT_FILE;
     // Names and summaries are those of tools that the caller may see and call anyway.
     spec.trust = Trust::Tool;
@@ -133,33 +108,46 @@ impl Tool for FindTools {
         }
         let Some(catalog) = self.catalog.upgrade() else { return Err(shutting_down()) };
         let limit = args.limit.unwrap_or(LIMIT).clamp(1, MOST);
-        let view = catalog.view(&self.exposure.view(ctx));
-        let (known, query) = (Arc::clone(&self.known), args.query.clone());
-        let seen = Arc::clone(&view);
-        // The first search indexes every tool, which may take half a second.
-        let sought = tokio::task::spawn_blocking(move || {
-            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.sync(&*catalog, &seen);
-            known.seek(&query, limit, &seen)
-        });
-        let sought: Sought = match sought.await {
-            Ok(sought) => sought,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => return Err(shutting_down()),
-        };
-        let (carried, new): (Vec<Entry>, Vec<Entry>) = sought
-            .usable
-            .iter()
-            .cloned()
-            .partition(|entry| self.exposure.carries(ctx, &entry.spec().name));
+        let view = catalog.view(&ctx.view);
+        let sought = self.finder.find(catalog, view, &args.query, limit).await?;
+        let entries = sought.usable.iter().map(|(entry, _)| entry.clone());
+        let offer = Offer::of(&*self.exposure, ctx, entries, limit);
+        Ok(ToolOutput::structured(answer::of(&args.query, &sought, &offer)))
+    }
+}
+
+/// What becomes of tools that are to be in a conversation's requests.
+struct Offer {
+    /// In them already.
+    carried: Vec<Entry>,
+    /// In them from the next on.
+    injected: Vec<Entry>,
+    /// Without room in the budget.
+    left_out: Vec<Entry>,
+    /// Whether the next requests say how an injected tool is called.
+    declared: bool,
+}
+
+impl Offer {
+    /// Injects what is not carried yet, at most `limit` tools.
+    fn of(
+        exposure: &dyn Exposure,
+        ctx: &CallCtx,
+        entries: impl Iterator<Item = Entry>,
+        limit: usize,
+    ) -> Self {
+        let (carried, new): (Vec<Entry>, Vec<Entry>) =
+            entries.partition(|entry| exposure.carries(ctx, &entry.spec().name));
         let new: Vec<Entry> = new.into_iter().take(limit).collect();
-        let injected = if new.is_empty() { Vec::new() } else { self.exposure.inject(ctx, &new) };
-        Ok(ToolOutput::structured(answer::of(&args.query, &sought, &carried, &new, &injected)))
+        let names = if new.is_empty() { Vec::new() } else { exposure.inject(ctx, &new) };
+        let (injected, left_out) =
+            new.into_iter().partition(|entry| names.contains(&entry.spec().name));
+        Self { carried, injected, left_out, declared: exposure.declares(ctx) }
     }
 }
 
 fn shutting_down() -> ToolError {
-    ToolError::execution("The program is shutting down, so nothing was searched. Try again later.")
+    ToolError::execution("The program is shutting down, so nothing was done. Try again later.")
 }
 
 #[cfg(test)]

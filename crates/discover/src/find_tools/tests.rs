@@ -1,13 +1,14 @@
 //! The tool against a registry and a conversation that are made up here.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
     BoxFuture, CallId, CancellationToken, ErrorType, Excluded, Exclusion, Handler, Source, Status,
-    StreamSink, SwitchState, ToolInfo, View,
+    StreamSink, SwitchState, ToolInfo, View, ViewRequest,
 };
 
 use super::*;
@@ -125,8 +126,8 @@ struct Conversation {
 }
 
 impl Exposure for Conversation {
-    fn view(&self, _: &CallCtx) -> Arc<ViewRequest> {
-        Arc::default()
+    fn declares(&self, _: &CallCtx) -> bool {
+        true
     }
 
     fn carries(&self, _: &CallCtx, tool: &ToolName) -> bool {
@@ -153,6 +154,7 @@ impl Streams for NoStreams {
 struct Bench {
     registry: Arc<Registry>,
     handler: Arc<dyn Handler>,
+    group: Arc<dyn Handler>,
 }
 
 impl Bench {
@@ -164,31 +166,45 @@ impl Bench {
             entry("read_file", "Reads a file of the workspace."),
             entry("convert_currency", "Converts an amount between two currencies."),
         ]);
-        let exposure = Arc::new(Conversation { carried: Mutex::default(), room });
+        Self::of(registry, Arc::new(Conversation { carried: Mutex::default(), room }))
+    }
+
+    fn of(registry: Arc<Registry>, exposure: Arc<dyn Exposure>) -> Self {
         let catalog: Arc<dyn Catalog> = registry.clone();
         let catalog = Arc::downgrade(&catalog);
-        let known = Arc::new(Mutex::new(Known::new(Model::builtin().unwrap())));
-        Self { registry, handler: Typed::handler(FindTools { catalog, exposure, known }) }
+        let finder = Arc::new(Finder::new(ModelChoice::BuiltIn));
+        let group = group::LoadToolGroup { catalog: catalog.clone(), exposure: exposure.clone() };
+        let handler = Typed::handler(FindTools { catalog, exposure, finder });
+        Self { registry, handler, group: Typed::handler(group) }
     }
 
     fn call(&self, args: Value) -> Result<Value, ToolError> {
-        let ctx = CallCtx {
-            call: CallId::fresh(),
-            run: None,
-            context: Arc::default(),
-            attempt: 1,
-            cancel: CancellationToken::new(),
-            deadline: Instant::now() + Duration::from_secs(30),
-            streams: Arc::new(NoStreams),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let output = runtime.block_on(self.handler.call(&ctx, &args))?;
-        Ok(output.structured.unwrap())
+        run(&self.handler, args)
+    }
+
+    fn load(&self, group: &str) -> Result<Value, ToolError> {
+        run(&self.group, json!({ "group_name": group }))
     }
 
     fn find(&self, query: &str) -> Value {
         self.call(json!({ "query": query })).unwrap()
     }
+}
+
+fn run(handler: &Arc<dyn Handler>, args: Value) -> Result<Value, ToolError> {
+    let ctx = CallCtx {
+        call: CallId::fresh(),
+        run: None,
+        context: Arc::default(),
+        view: Arc::default(),
+        attempt: 1,
+        cancel: CancellationToken::new(),
+        deadline: Instant::now() + Duration::from_secs(30),
+        streams: Arc::new(NoStreams),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let output = runtime.block_on(handler.call(&ctx, &args))?;
+    Ok(output.structured.unwrap())
 }
 
 fn names(list: &Value) -> Vec<&str> {
@@ -302,8 +318,129 @@ fn what_is_always_there_and_what_is_broken_is_not_offered() {
 
 #[test]
 fn a_registry_that_is_gone_is_said() {
-    let Bench { registry, handler } = Bench::new(5);
+    let Bench { registry, handler, group } = Bench::new(5);
     drop(registry);
-    let bench = Bench { registry: Arc::default(), handler };
-    assert!(bench.call(json!({"query": "x"})).is_err());
+    assert!(run(&handler, json!({"query": "x"})).is_err());
+    assert!(run(&group, json!({"group_name": "x"})).is_err());
+}
+
+/// A tool of a group.
+fn member(group: &str, name: &str) -> Entry {
+    let mut spec = ToolSpec::new(ToolName::local(name).unwrap(), "Does it.", json!({}));
+    spec.group = Some(group.to_owned());
+    Entry::Local(Arc::new(Still(Arc::new(spec))))
+}
+
+fn grouped(room: usize) -> Bench {
+    let bench = Bench::new(room);
+    bench.registry.set(vec![
+        member("files", "read_file"),
+        member("files", "write_file"),
+        member("shell", "run_it"),
+    ]);
+    bench
+}
+
+#[test]
+fn a_group_is_loaded_whole_and_once() {
+    let bench = grouped(5);
+    let answer = bench.load(" files ").unwrap();
+    assert_eq!(names(&answer["injected"]), ["read_file", "write_file"]);
+    assert_eq!(answer["group"], "files");
+    let again = bench.load("files").unwrap();
+    assert_eq!(again["injected"], json!([]));
+    assert_eq!(again["already_available"], json!(["read_file", "write_file"]));
+    assert!(again["next"].as_str().unwrap().contains("in your list already"));
+    let answer = grouped(1).load("files").unwrap();
+    assert_eq!(answer["left_out"], json!(["write_file"]));
+    assert!(answer["next"].as_str().unwrap().starts_with("Not all"));
+}
+
+#[test]
+fn an_unknown_group_lists_those_there_are() {
+    let error = grouped(5).load("flies").unwrap_err();
+    assert_eq!(error.error_type, ErrorType::ValidationError);
+    assert_eq!(
+        error.message,
+        "There is no tool group \"flies\". Did you mean files? The groups are: files, shell."
+    );
+    let bench = Bench::new(5);
+    bench.registry.set(Vec::new());
+    let error = bench.load("files").unwrap_err();
+    assert!(error.message.ends_with("ask find_tools for what you need."), "{}", error.message);
+}
+
+#[test]
+fn who_has_no_requests_here_is_told_the_parameters() {
+    let registry = Arc::new(Registry::default());
+    registry.set(vec![entry("weather__get_forecast", "Returns the weather forecast for a city.")]);
+    let bench = Bench::of(registry, Arc::new(toolcrib_core::NoExposure));
+    let answer = bench.find("weather forecast for a city");
+    assert_eq!(answer["injected"][0]["parameters"], json!({"type": "object", "properties": {}}));
+    assert_eq!(answer["next"], "Call the tools now by these names.");
+}
+
+/// A model that knows one thing: which texts are about boats. It counts the texts that it is asked for.
+struct Boats {
+    asked: Mutex<Vec<usize>>,
+    fails: bool,
+}
+
+impl toolcrib_core::Embedder for Boats {
+    fn id(&self) -> &str {
+        "harbour/boats"
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ToolError>> {
+        self.asked.lock().unwrap().push(texts.len());
+        let vector = |text: &String| {
+            let is_boat = text.contains("vessel") || text.contains("ship");
+            if is_boat { vec![1.0, 0.0] } else { vec![0.0, 1.0] }
+        };
+        let made = texts.iter().map(vector).collect();
+        let failed = ToolError::execution("It did not answer.").with_detail("it is down");
+        Box::pin(std::future::ready(if self.fails { Err(failed) } else { Ok(made) }))
+    }
+}
+
+fn sought(boats: &Arc<Boats>, times: usize) -> Sought {
+    let registry = Arc::new(Registry::default());
+    registry.set(vec![
+        entry("track_parcel", "Tracks where a package is that somebody shipped."),
+        entry("track_vessel", "Tracks where a vessel is at sea."),
+        entry("bake_bread", "Bakes bread."),
+    ]);
+    let finder = Finder::new(ModelChoice::BuiltIn).with_embedder(boats.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let find = || {
+        let catalog: Arc<dyn Catalog> = registry.clone();
+        let view = catalog.view(&Arc::default());
+        runtime.block_on(finder.find(catalog, view, "track where my parcel ship is", 5)).unwrap()
+    };
+    (1..times).for_each(|_| drop(find()));
+    find()
+}
+
+fn found(sought: &Sought) -> Vec<&str> {
+    sought.usable.iter().map(|(entry, _)| entry.spec().name.as_str()).collect()
+}
+
+#[test]
+fn a_better_model_puts_the_best_tools_in_order() {
+    let boats = Arc::new(Boats { asked: Mutex::default(), fails: false });
+    let sought = sought(&boats, 3);
+    assert_eq!(found(&sought)[0], "track_vessel");
+    assert_eq!(sought.note, None);
+    // What tools say is sent once, a need each time.
+    let asked = boats.asked.lock().unwrap().clone();
+    assert!(asked[0] > 1, "{asked:?}");
+    assert_eq!(asked[1..], [1, 1]);
+}
+
+#[test]
+fn without_an_answer_the_order_of_the_index_stands() {
+    let boats = Arc::new(Boats { asked: Mutex::default(), fails: true });
+    let sought = sought(&boats, 1);
+    assert_eq!(found(&sought)[0], "track_parcel");
+    assert_eq!(sought.note.as_deref(), Some("it is down"));
 }

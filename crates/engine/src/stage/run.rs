@@ -122,6 +122,7 @@ fn context(flight: &InFlight, begun: Instant, timeout: Duration) -> CallCtx {
         call: flight.call,
         run: flight.scope.run.as_ref().map(|run| run.id),
         context: Arc::clone(&flight.scope.context),
+        view: Arc::clone(&flight.scope.view),
         attempt: flight.attempts,
         cancel: flight.cancel.clone(),
         deadline: begun.checked_add(timeout).unwrap_or(begun),

@@ -84,6 +84,18 @@ impl Address {
         }
     }
 
+    /// Where texts become vectors; `None` = the provider has nothing of the kind.
+    pub(super) fn embeddings(&self) -> Option<String> {
+        match self.kind {
+            // Gemini's own form is another; its address for programs that speak OpenAI's is an entry of the kind `openai-compatible`.
+            ProviderKind::Anthropic | ProviderKind::DeepSeek | ProviderKind::Gemini => None,
+            ProviderKind::Ollama => Some(self.join("/v1/embeddings", &[])),
+            ProviderKind::OpenAiChat
+            | ProviderKind::OpenAiResponses
+            | ProviderKind::OpenAiCompatible => Some(self.join("/embeddings", &[])),
+        }
+    }
+
     fn join(&self, path: &str, query: &[(&str, &str)]) -> String {
         let mut url = self.base.clone();
         let path = format!("{}{path}", self.base.path().trim_end_matches('/'));

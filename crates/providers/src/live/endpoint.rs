@@ -9,6 +9,7 @@ use toolcrib_net::{Follow, HttpClient, Method, Request};
 
 use super::address::Address;
 use super::breaker::Breaker;
+use super::embeddings;
 use super::explain::About;
 use super::failure::Failure;
 use super::http_model::HttpModel;
@@ -101,6 +102,17 @@ impl Endpoint {
     pub async fn models(&self) -> Result<Vec<String>, ModelError> {
         let listed = models::list(&self.0, LIST_TIMEOUT).await;
         listed.map_err(|failure| self.0.error("", failure, 1, String::new()))
+    }
+}
+
+impl Endpoint {
+    /// The vectors of these texts by a model of this provider, one for each, all of one length.
+    ///
+    /// # Errors
+    /// As for a request; it is sent once. [`crate::model::FailureKind::BadRequest`] where the provider has no embeddings.
+    pub async fn embed(&self, model: &str, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let made = embeddings::embed(&self.0, model, texts).await;
+        made.map_err(|failure| self.0.error(model, failure, 1, String::new()))
     }
 }
 

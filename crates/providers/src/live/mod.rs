@@ -15,6 +15,7 @@ mod address;
 mod breaker;
 mod classify;
 mod clock;
+mod embeddings;
 mod endpoint;
 mod exchange;
 mod explain;

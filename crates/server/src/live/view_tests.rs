@@ -72,6 +72,8 @@ fn event() -> impl Strategy<Value = Event> {
             provider: "p".into(),
             model: "m".into(),
             tools: 2,
+            left_out: 0,
+            tokens_saved: 0,
             estimated_tokens: 9,
         }),
         "[a-z ]{0,6}".prop_map(|text| Event::TextDelta { text }),
@@ -101,6 +103,7 @@ fn event() -> impl Strategy<Value = Event> {
             calls: 3,
             usage: Usage::default(),
             cost: None,
+            tokens_saved: 0,
         }),
     ]
 }
@@ -134,7 +137,15 @@ fn view(events: &[Event]) -> RunView {
 
 fn request(round: u32) -> Event {
     let (provider, model) = ("p".into(), "m".into());
-    Event::Request { round, provider, model, tools: 1, estimated_tokens: 1 }
+    Event::Request {
+        round,
+        provider,
+        model,
+        tools: 1,
+        left_out: 0,
+        tokens_saved: 0,
+        estimated_tokens: 1,
+    }
 }
 
 fn text(text: &str) -> Event {

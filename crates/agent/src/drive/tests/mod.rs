@@ -36,6 +36,7 @@ macro_rules! kept_by_its_runs {
 mod chain;
 mod compacting;
 mod events;
+mod finding;
 mod forks;
 mod grammar;
 mod guards;
@@ -70,6 +71,7 @@ use crate::ask_user;
 use crate::context::{CompactionRules, Money, Prices, Windows};
 use crate::events::Event;
 use crate::machine::{Machine, ROUNDS};
+use crate::offer::{Exposed, OfferRules};
 
 use model::TestModel;
 
@@ -88,6 +90,8 @@ struct Scene {
     cost: Option<Money>,
     rounds: Option<u32>,
     view: ViewRequest,
+    offer: OfferRules,
+    exposed: Arc<Exposed>,
     history: Vec<Arc<Message>>,
     control: Control,
     events: Arc<Mutex<Vec<Event>>>,
@@ -152,6 +156,8 @@ impl Scene {
             cost: None,
             rounds: Some(ROUNDS),
             view: ViewRequest::default(),
+            offer: OfferRules::default(),
+            exposed: Arc::default(),
             history: Vec::new(),
             control: Control::new(),
             events: Arc::default(),
@@ -172,6 +178,8 @@ impl Scene {
             windows: Arc::new(self.windows.clone()),
             prices: Arc::new(self.prices.clone()),
             compaction: self.compaction,
+            offer: self.offer,
+            exposed: Arc::clone(&self.exposed),
             refresh: Arc::new(NothingChanges),
             events: Arc::new(move |event| {
                 looks(&event);
@@ -187,7 +195,7 @@ impl Scene {
             context: Arc::new(Context { owner: "ann".to_owned(), ..Context::default() }),
             agent: "tester".to_owned(),
             view: self.view.clone(),
-            prompt: Arc::new(|view, _, _| format!("You have {} tools.", view.tools.len())),
+            prompt: Arc::new(|offered, _, _| format!("You have {} tools.", offered.tools.len())),
             temperature: None,
             max_output: None,
             stream: true,

@@ -2,6 +2,7 @@
 //! that several processes share.
 
 mod conversation;
+mod finding;
 mod library;
 mod pause;
 mod stop;
@@ -28,7 +29,7 @@ use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
 use toolcrib_app::runner::{
     AskLater, Finished, Runner, RunnerError, RunnerLimits, RunnerSettings, Start, Surfaces,
 };
-use toolcrib_app::{Settings, ToolFolder, Toolcrib};
+use toolcrib_app::{DiscoverySettings, Settings, ToolFolder, Toolcrib};
 
 /// Folders and a database that processes share.
 struct Home(TempDir);
@@ -77,10 +78,24 @@ impl Home {
     }
 
     async fn open_asking(&self, approver: Arc<dyn Approver>) -> Process {
+        self.open_with(approver, DiscoverySettings::default()).await
+    }
+
+    /// One whose models find tools in this way.
+    async fn open_finding(&self, discovery: DiscoverySettings) -> Process {
+        self.open_with(Arc::new(AskLater), discovery).await
+    }
+
+    async fn open_with(
+        &self,
+        approver: Arc<dyn Approver>,
+        discovery: DiscoverySettings,
+    ) -> Process {
         let mut settings = Settings::new(self.at("shop"), self.at("state"));
         settings.database = Some(self.at("state/toolcrib.db"));
         settings.tool_folders = vec![ToolFolder::new("mine", self.at("tools"))];
         settings.engine.approval_timeout = None;
+        settings.discovery = discovery;
         let toolcrib =
             Toolcrib::builder(settings).approver(approver).for_agents().build().await.unwrap();
         let folder = |name: &str| vec![Folder { scope: Scope::User, path: self.at(name) }];

@@ -9,16 +9,20 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::core::{Status, ToolInfo, ToolSpec, View, defaults};
+use toolcrib_app::core::{Entry, Status, ToolInfo, View};
 
 use super::show::ToolNumbers;
 use crate::api::{Page, Query, etagged};
 use crate::daemon::Daemon;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::routes::calls::word;
 use crate::routes::switches::Switching;
 use crate::work::view_of;
+
+/// Tools that are found when nobody says how many, and at most.
+const FOUND: usize = 5;
+const MOST_FOUND: usize = 100;
 
 /// What is told beside.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +32,11 @@ pub(super) struct ListQuery {
     metrics: Option<bool>,
     /// Only calls received at or after count for them, milliseconds since 1970; all of them when nobody says.
     since: Option<i64>,
+    /// What somebody needs, in plain words: only the tools that do it, best first, then those that would and are not ready.
+    find: Option<String>,
+    /// Most tools that are found, 1 to 100; 5 when nobody says.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
 }
 
 /// A tool in a list.
@@ -67,22 +76,27 @@ pub(super) struct ToolRow {
     effect: String,
     /// What the host must have granted.
     permissions: Vec<String>,
+    /// Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or `hosted` (a provider runs it too).
+    kind: String,
     /// About how many tokens its declaration costs in every request that carries it.
     tokens: u64,
+    /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would fit and is not ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
     /// How its calls went, when that was asked for and it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metrics: Option<ToolNumbers>,
 }
 
 pub(super) fn row(daemon: &Daemon, info: ToolInfo, view: &View) -> ToolRow {
-    let spec = daemon.toolcrib().spec(info.id.as_str());
+    let entry = daemon.toolcrib().entry(info.id.as_str());
     let (missing, reason) = match &info.status {
         Status::Available { missing } => (missing.clone(), None),
         Status::Offline { reason } | Status::Error { reason } => (Vec::new(), Some(reason.clone())),
         Status::System | Status::Connected | Status::Disabled => (Vec::new(), None),
     };
     let offered = view.find(info.id.as_str()).is_some_and(|entry| entry.spec().name == info.id);
-    let spec = spec.as_deref();
+    let spec = entry.as_ref().map(Entry::spec);
     ToolRow {
         offered: offered && daemon.toolcrib().engine().tools_enabled(),
         status: status_word(&info.status),
@@ -92,7 +106,8 @@ pub(super) fn row(daemon: &Daemon, info: ToolInfo, view: &View) -> ToolRow {
         risk: spec.and_then(|spec| word(&spec.risk)).unwrap_or_default(),
         effect: spec.and_then(|spec| word(&spec.effect)).unwrap_or_default(),
         permissions: spec.iter().flat_map(|s| &s.permissions).map(ToString::to_string).collect(),
-        tokens: spec.map(tokens).unwrap_or_default(),
+        tokens: entry.as_ref().map(|entry| daemon.toolcrib().tokens_of(entry)).unwrap_or_default(),
+        kind: entry.as_ref().map(Entry::kind).unwrap_or_default().to_owned(),
         name: info.id.to_string(),
         title: info.title,
         description: info.description,
@@ -102,20 +117,13 @@ pub(super) fn row(daemon: &Daemon, info: ToolInfo, view: &View) -> ToolRow {
         state: info.state.into(),
         own_state: info.own_state.into(),
         controlled_by: info.controlled_by,
+        score: None,
         metrics: None,
     }
 }
 
 fn status_word(status: &Status) -> String {
     json!(status).get("status").and_then(|word| word.as_str()).unwrap_or_default().to_owned()
-}
-
-/// An estimate: providers count differently, and write declarations a little differently too.
-fn tokens(spec: &ToolSpec) -> u64 {
-    let declared = json!({
-        "name": spec.name, "description": spec.description, "parameters": spec.input_schema,
-    });
-    (declared.to_string().len() as u64).div_ceil(defaults::CHARS_PER_TOKEN)
 }
 
 pub(super) async fn list(
@@ -127,6 +135,9 @@ pub(super) async fn list(
     let view = daemon.toolcrib().catalog().view(&Arc::new(view_of(&principal)));
     let infos = daemon.toolcrib().infos();
     let mut rows: Vec<ToolRow> = infos.into_iter().map(|info| row(&daemon, info, &view)).collect();
+    if let Some(need) = query.find {
+        rows = found(&daemon, &principal, need, query.limit.unwrap_or(FOUND), rows).await?;
+    }
     if query.metrics == Some(true) {
         let metrics = daemon.stores().history.metrics(&principal.owner, query.since).await?;
         let payloads = principal.sees_payloads();
@@ -139,4 +150,33 @@ pub(super) async fn list(
         }
     }
     Ok(etagged(&headers, &Page::whole(rows)))
+}
+
+/// The rows of the tools that do what is needed.
+async fn found(
+    daemon: &Daemon,
+    principal: &Principal,
+    need: String,
+    limit: usize,
+    rows: Vec<ToolRow>,
+) -> Result<Vec<ToolRow>, Problem> {
+    if !(1..=MOST_FOUND).contains(&limit) {
+        return Err(Problem::invalid(format!("limit is from 1 to {MOST_FOUND}")));
+    }
+    let (toolcrib, view) = (daemon.toolcrib().clone(), Arc::new(view_of(principal)));
+    // The first search makes the index.
+    let sought = toolcrib.find(&view, &need, limit).await.map_err(|error| {
+        let why = error.detail.unwrap_or(error.message);
+        Problem::new(Code::Internal, format!("tools cannot be searched, see `[discovery]`: {why}"))
+    })?;
+    let mut rows: HashMap<String, ToolRow> =
+        rows.into_iter().map(|row| (row.name.clone(), row)).collect();
+    let usable = sought.usable.into_iter().take(limit);
+    let usable = usable.map(|(entry, score)| (entry.spec().name.to_string(), Some(score)));
+    let waiting = sought.not_ready.into_iter().map(|(name, _)| (name.to_string(), None));
+    let found = usable.chain(waiting).filter_map(|(name, score)| {
+        let row = rows.remove(&name)?;
+        Some(ToolRow { score, ..row })
+    });
+    Ok(found.collect())
 }
