@@ -8,10 +8,10 @@ use std::time::Duration;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
-    Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Entry, ErrorType, Gate,
-    GrantStore, Guard, Invoker, Label, Labels, Observer, Permissions, Raised, Recovered, RunId,
-    RunSpec, RunUsage, Sealer, StoreError, SwitchState, SwitchStore, SystemClock, Tier, ToolError,
-    ToolSpec, Watch,
+    Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Entry, ErrorType,
+    Gate, GrantStore, Guard, Invoker, Label, Labels, Observer, Permissions, Raised, Recovered,
+    RunId, RunSpec, RunUsage, Sealer, StoreError, SwitchState, SwitchStore, SystemClock, Tier,
+    ToolError, ToolSpec, Watch,
 };
 
 use crate::batch;

@@ -42,7 +42,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
     };
     let info = service.peer().peer_info();
     let own = info.as_ref().and_then(|info| info.server_info.clone());
-    let server = own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
+    let server =
+        own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
     let own_name = own.map(|own| own.name).unwrap_or_default();
     let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
     let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
@@ -59,7 +60,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
         .as_ref()
         .and_then(|info| info.capabilities.tools.as_ref())
         .is_some_and(|tools| tools.list_changed == Some(true));
-    let modern = info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
+    let modern =
+        info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
     if tells && modern {
         listen(connection, service.peer().clone());
     }
@@ -95,7 +97,10 @@ fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
     }
 }
 
-async fn over_stdio(connection: &Connection, program: &Stdio) -> Result<(Service, Process), String> {
+async fn over_stdio(
+    connection: &Connection,
+    program: &Stdio,
+) -> Result<(Service, Process), String> {
     match start(connection, program, lifecycle(connection)).await {
         Ok(started) => Ok(started),
         // Some old servers end at a question that they do not know.
@@ -168,7 +173,9 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Stri
     served.map_err(|error| {
         if error.is_authorization_required() {
             let name = &connection.config().name;
-            return format!("it wants a login: add a header with a token, or see `toolcrib mcp auth {name}`");
+            return format!(
+                "it wants a login: add a header with a token, or see `toolcrib mcp auth {name}`"
+            );
         }
         words(&error, "")
     })
@@ -181,7 +188,8 @@ fn words(error: &ClientInitializeError, errors: &str) -> String {
     if last.is_empty() {
         return error;
     }
-    let last: String = last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
+    let last: String =
+        last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
     format!("{error}; it wrote: {last}")
 }
 

@@ -33,7 +33,8 @@ impl ServerName {
     /// # Errors
     /// [`ServerNameError`].
     pub fn new(text: &str) -> Result<Self, ServerNameError> {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+        let allowed =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
         // Two in a row part the server from the tool.
         if first && text.len() <= NAME_CHARS && text.bytes().all(allowed) && !text.contains("__") {
@@ -56,7 +57,9 @@ impl ServerName {
         let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let name: String = name.chars().take(NAME_CHARS).collect();
         Self::new(&name)
-            .or_else(|_| Self::new(&format!("s{}", name.chars().take(NAME_CHARS - 1).collect::<String>())))
+            .or_else(|_| {
+                Self::new(&format!("s{}", name.chars().take(NAME_CHARS - 1).collect::<String>()))
+            })
             .unwrap_or_else(|_| Self("server".to_owned()))
     }
 
