@@ -1,6 +1,7 @@
 //! The daemon: what all requests share, how it starts and how it ends.
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -66,7 +67,9 @@ impl Daemon {
         let door = Door::open(&toolcrib, &settings).await?;
         let tls = settings.listen.tls.clone();
         let tls = tls.map(|(chain, key)| Tls::read(chain, key)).transpose()?;
-        let turnstile = Turnstile::new(settings.calls_at_once, settings.calls_waiting);
+        // Enough of one client's to keep every processor busy, and few enough that nobody else stands behind many.
+        let beginning = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+        let turnstile = Turnstile::new(settings.calls_at_once, beginning, settings.calls_waiting);
         let shared = Shared {
             runner,
             toolcrib,

@@ -22,9 +22,6 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
-/// Places of one client that may begin at once, where none of its is heavier: enough to keep a few processors busy.
-const BEGINNING: usize = 8;
-
 /// Shared by all clients. Clones are the same turnstile.
 #[derive(Clone)]
 pub(crate) struct Turnstile {
@@ -50,6 +47,8 @@ struct Hall {
     places: usize,
     /// Places that one client may hold.
     share: usize,
+    /// Places of one client that may begin at once, where none of its is heavier.
+    beginning: usize,
     /// Requests that may wait.
     room: usize,
     waiting: usize,
@@ -98,13 +97,14 @@ enum At {
 }
 
 impl Turnstile {
-    /// So many places, and so many requests that may wait for one.
-    pub(crate) fn new(places: usize, room: usize) -> Self {
+    /// So many places, of which so many of one client may begin at once, and so many requests that may wait for one.
+    pub(crate) fn new(places: usize, beginning: usize, room: usize) -> Self {
         let places = places.max(1);
         let hall = Hall {
             free: places,
             places,
             share: (places / 2).max(1),
+            beginning,
             room,
             waiting: 0,
             lines: HashMap::new(),
@@ -177,9 +177,15 @@ impl Hall {
     /// Whether a client that comes now need not wait: there is room, and everybody who waits does so because of their own share.
     fn is_open_to(&self, client: &str, weight: usize) -> bool {
         let line = self.lines.get(client);
-        line.is_none_or(|line| line.queue.is_empty() && line.has_room(weight, self.share))
+        line.is_none_or(|line| line.queue.is_empty() && self.has_room(line, weight))
             && self.free >= weight
             && !self.ring.iter().any(|other| self.may_go(other).is_some())
+    }
+
+    /// Whether so many more of a client may begin.
+    fn has_room(&self, line: &Line, weight: usize) -> bool {
+        line.held + weight <= self.share
+            && (line.beginning == 0 || line.beginning + weight <= self.beginning)
     }
 
     fn take(&mut self, client: &Arc<str>, weight: usize) {
@@ -240,7 +246,7 @@ impl Hall {
     fn may_go(&self, client: &str) -> Option<usize> {
         let line = self.lines.get(client)?;
         let weight = line.queue.values().next()?.weight;
-        line.has_room(weight, self.share).then_some(weight)
+        self.has_room(line, weight).then_some(weight)
     }
 
     /// Whoever is next, with its places taken. Nobody goes past a client that may go and only waits for enough free places: it would wait
@@ -263,13 +269,6 @@ impl Hall {
         self.waiting -= 1;
         self.take(&client, weight);
         Some((place, client))
-    }
-}
-
-impl Line {
-    /// Whether so many more may begin, of a client whose share is so many.
-    fn has_room(&self, weight: usize, share: usize) -> bool {
-        self.held + weight <= share && (self.beginning == 0 || self.beginning + weight <= BEGINNING)
     }
 }
 

@@ -7,6 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Places that may begin at once, where a test does not say.
+const BEGINNING: usize = 8;
+
 /// Whether it is its turn.
 fn look(waiter: &mut Waiter) -> Option<Turn> {
     let mut context = Context::from_waker(Waker::noop());
@@ -18,7 +21,7 @@ fn look(waiter: &mut Waiter) -> Option<Turn> {
 
 #[test]
 fn one_client_has_at_most_half_and_too_many_are_sent_away() {
-    let turnstile = Turnstile::new(4, 2);
+    let turnstile = Turnstile::new(4, BEGINNING, 2);
     let enter = |client| turnstile.enter(client, 1);
     let mut held: Vec<Turn> =
         (0..2).map(|_| look(&mut enter("a").ok().unwrap()).unwrap()).collect();
@@ -37,7 +40,7 @@ fn one_client_has_at_most_half_and_too_many_are_sent_away() {
 /// Found under load: thousands of quick calls of one client made everybody else's take fifteen times as long.
 #[test]
 fn only_a_few_of_a_client_begin_at_once() {
-    let turnstile = Turnstile::new(100, 100);
+    let turnstile = Turnstile::new(100, BEGINNING, 100);
     let enter = |client, weight| turnstile.enter(client, weight).ok().unwrap();
     let mut held: Vec<Turn> = (0..BEGINNING).map(|_| look(&mut enter("a", 1)).unwrap()).collect();
     let mut waits = enter("a", 1);
@@ -61,7 +64,7 @@ fn only_a_few_of_a_client_begin_at_once() {
 
 #[test]
 fn between_clients_it_goes_round() {
-    let turnstile = Turnstile::new(2, 100);
+    let turnstile = Turnstile::new(2, BEGINNING, 100);
     let first = look(&mut turnstile.enter("greedy", 1).ok().unwrap()).unwrap();
     let second = look(&mut turnstile.enter("other", 1).ok().unwrap()).unwrap();
     let mut greedy: Vec<Waiter> =
@@ -76,7 +79,7 @@ fn between_clients_it_goes_round() {
 /// A call of many places must not be passed by small ones for ever.
 #[test]
 fn a_heavy_one_is_not_starved_by_light_ones() {
-    let turnstile = Turnstile::new(8, 100);
+    let turnstile = Turnstile::new(8, BEGINNING, 100);
     let mut held: Vec<Turn> = ["a", "b", "a", "b", "a", "b", "a", "b"]
         .map(|client| look(&mut turnstile.enter(client, 1).ok().unwrap()).unwrap())
         .into();
@@ -96,7 +99,7 @@ fn a_heavy_one_is_not_starved_by_light_ones() {
 /// What was called and never looked goes to the next one.
 #[test]
 fn whoever_goes_away_when_it_is_called_holds_nobody_up() {
-    let turnstile = Turnstile::new(1, 10);
+    let turnstile = Turnstile::new(1, BEGINNING, 10);
     let turn = look(&mut turnstile.enter("a", 1).ok().unwrap()).unwrap();
     let gone = turnstile.enter("a", 1).ok().unwrap();
     let mut next = turnstile.enter("b", 1).ok().unwrap();
@@ -110,7 +113,7 @@ fn whoever_goes_away_when_it_is_called_holds_nobody_up() {
 
 #[tokio::test]
 async fn a_waiter_is_woken_when_a_place_comes_free() {
-    let turnstile = Turnstile::new(1, 10);
+    let turnstile = Turnstile::new(1, BEGINNING, 10);
     let turn = turnstile.enter("a", 1).ok().unwrap().await;
     let waits = tokio::spawn(turnstile.enter("b", 1).ok().unwrap());
     drop(turn);
@@ -234,7 +237,7 @@ proptest! {
         acts in acts(), places in 1..40usize, room in 0..20usize,
     ) {
         let mut world = World {
-            turnstile: Turnstile::new(places, room),
+            turnstile: Turnstile::new(places, BEGINNING, room),
             waiting: Vec::new(),
             held: Vec::new(),
             weights: HashMap::new(),
@@ -253,7 +256,7 @@ proptest! {
     /// However many of each client wait, each has as many turns as the others for as long as it waits.
     #[test]
     fn clients_that_wait_have_equal_turns(backlogs in prop::collection::vec(1..30usize, 2..6)) {
-        let turnstile = Turnstile::new(2, 1_000);
+        let turnstile = Turnstile::new(2, BEGINNING, 1_000);
         let mut held: Vec<Turn> = ["x", "y"]
             .map(|client| look(&mut turnstile.enter(client, 1).ok().unwrap()).unwrap())
             .into();
