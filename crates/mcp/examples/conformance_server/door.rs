@@ -26,7 +26,7 @@ impl EngineDoor {
 
 impl Door for EngineDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: "suite".to_owned(), known: Arc::new(()) })
+        Ok(Who { name: "suite".to_owned(), owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {
