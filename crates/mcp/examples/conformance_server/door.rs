@@ -12,14 +12,14 @@ use toolcrib_mcp::server::{Door, Shelf, Who};
 
 use crate::shelf::Fixtures;
 
-pub struct EngineDoor {
+pub(crate) struct EngineDoor {
     engine: Engine,
     view: Arc<ViewRequest>,
     shelf: Fixtures,
 }
 
 impl EngineDoor {
-    pub fn new(engine: Engine) -> Self {
+    pub(crate) fn new(engine: Engine) -> Self {
         Self { engine, view: Arc::default(), shelf: Fixtures }
     }
 }
