@@ -57,7 +57,8 @@ impl Host for McpHost {
     }
 
     fn secret(&self, name: &str) -> Result<String, String> {
-        let none = || format!("the secret {name} is not set; `toolcrib secret set {name}` keeps it");
+        let none =
+            || format!("the secret {name} is not set; `toolcrib secret set {name}` keeps it");
         let vault = self.vault.as_ref().ok_or_else(none)?;
         let secrets = vault.read().map_err(|error| error.to_string())?;
         let found = name.parse::<SecretName>().ok().and_then(|name| secrets.get(&name).cloned());
@@ -105,7 +106,8 @@ impl Host for McpHost {
             let Some(caller) = caller.filter(|caller| caller.can_elicit()) else {
                 return Elicited::Decline;
             };
-            let asked = serde_json::json!({"method": "elicitation/create", "params": question.params});
+            let asked =
+                serde_json::json!({"method": "elicitation/create", "params": question.params});
             let Ok(asked) = serde_json::from_value::<InputRequest>(asked) else {
                 return Elicited::Decline;
             };

@@ -49,11 +49,7 @@ impl Host for Suite {
 
     fn changed(&self, _: &str) {}
 
-    fn ask<'a>(
-        &'a self,
-        _: Option<&'a CallCtx>,
-        question: Elicitation,
-    ) -> BoxFuture<'a, Elicited> {
+    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let fields = question.params["requestedSchema"]["properties"].as_object().cloned();
         let mut content = Map::new();
         for (name, field) in fields.unwrap_or_default() {
@@ -73,7 +69,8 @@ impl Host for Suite {
 /// What the scenario wants to have called: the calls that it names, else every tool once.
 fn calls(context: &Value, names: &[String]) -> Vec<(String, Value)> {
     if let Some(named) = context["toolCalls"].as_array() {
-        let call = |call: &Value| Some((call["name"].as_str()?.to_owned(), call["arguments"].clone()));
+        let call =
+            |call: &Value| Some((call["name"].as_str()?.to_owned(), call["arguments"].clone()));
         return named.iter().filter_map(call).collect();
     }
     let args = |name: &str| match name {
@@ -88,7 +85,8 @@ fn calls(context: &Value, names: &[String]) -> Vec<(String, Value)> {
 async fn main() -> Result<(), Failed> {
     let url = std::env::args().next_back().ok_or("the address is missing")?;
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let context: Value = serde_json::from_str(&variable("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
+    let context: Value =
+        serde_json::from_str(&variable("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
     let place = url.split('/').nth(2).unwrap_or_default().to_owned();
     let policy = AddressPolicy::allowing([place.as_str(), "127.0.0.0/8", "::1/128"])?;
     let host = Arc::new(Suite { http: HttpClient::new(policy) });
@@ -106,7 +104,8 @@ async fn main() -> Result<(), Failed> {
     let names: Vec<String> =
         view.tools.iter().filter_map(|entry| own(entry.spec().name.as_str())).collect();
     eprintln!("{}: {names:?}", connection.state());
-    let mut failed = names.is_empty() && !matches!(connection.state(), toolcrib_mcp::client::State::Connected { .. });
+    let mut failed = names.is_empty()
+        && !matches!(connection.state(), toolcrib_mcp::client::State::Connected { .. });
     for (name, args) in calls(&context, &names) {
         let call = Call::new(format!("suite__{name}"), RawArgs::Value(args));
         for answer in engine.invoke(Batch::new(Origin::Model, vec![call])).await {

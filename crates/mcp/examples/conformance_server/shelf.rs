@@ -53,10 +53,14 @@ impl Shelf for Fixtures {
         Box::pin(async move {
             let given = |name: &str| arguments.get(name).cloned().unwrap_or_default();
             Ok(match name {
-                "test_simple_prompt" => vec![said(Block::text("This is a simple prompt for testing."))],
+                "test_simple_prompt" => {
+                    vec![said(Block::text("This is a simple prompt for testing."))]
+                }
                 "test_prompt_with_arguments" => {
                     let (one, two) = (given("arg1"), given("arg2"));
-                    vec![said(Block::text(format!("Prompt with arguments: arg1='{one}', arg2='{two}'")))]
+                    vec![said(Block::text(format!(
+                        "Prompt with arguments: arg1='{one}', arg2='{two}'"
+                    )))]
                 }
                 "test_prompt_with_embedded_resource" => vec![
                     said(Block::Resource {
@@ -131,7 +135,8 @@ impl Shelf for Fixtures {
                 body: Body::Bytes(pixel()),
             }),
             (_, Some(id)) => {
-                let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+                let data =
+                    json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
                 text(data.to_string(), "application/json")
             }
             _ => None,

@@ -90,7 +90,10 @@ fn sampling(text: &str, most: u32) -> Value {
     json!({"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": most}})
 }
 
-async fn ask(caller: &Caller, asked: &[(&str, Value)]) -> Result<BTreeMap<String, Value>, ToolError> {
+async fn ask(
+    caller: &Caller,
+    asked: &[(&str, Value)],
+) -> Result<BTreeMap<String, Value>, ToolError> {
     let mut requests = BTreeMap::new();
     for (key, question) in asked {
         let request: InputRequest = serde_json::from_value(question.clone())
@@ -117,7 +120,10 @@ impl Fixture {
             "test_image_content" => Ok(ToolOutput::of(vec![picture()])),
             "test_audio_content" => {
                 let data = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x44\xac\0\0\x88\x58\x01\0\x02\0\x10\0data\0\0\0\0".to_vec();
-                Ok(ToolOutput::of(vec![Block::Audio(Blob { media_type: "audio/wav".to_owned(), data })]))
+                Ok(ToolOutput::of(vec![Block::Audio(Blob {
+                    media_type: "audio/wav".to_owned(),
+                    data,
+                })]))
             }
             "test_embedded_resource" => {
                 let words = "This is an embedded resource content.";
@@ -126,16 +132,24 @@ impl Fixture {
             "test_multiple_content_types" => Ok(ToolOutput::of(vec![
                 Block::text("Multiple content types test:"),
                 picture(),
-                resource("test://mixed-content-resource", "application/json", "{\"test\":\"data\",\"value\":123}"),
+                resource(
+                    "test://mixed-content-resource",
+                    "application/json",
+                    "{\"test\":\"data\",\"value\":123}",
+                ),
             ])),
             "test_tool_with_logging" | "test_logging_tool" => {
-                for words in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+                for words in
+                    ["Tool execution started", "Tool processing data", "Tool execution completed"]
+                {
                     caller.log("info", "fixture", json!(words)).await;
                     pause().await;
                 }
                 text("Logged.".to_owned())
             }
-            "test_error_handling" => Err(ToolError::execution("This tool intentionally returns an error for testing")),
+            "test_error_handling" => {
+                Err(ToolError::execution("This tool intentionally returns an error for testing"))
+            }
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
                     caller.progress(done, Some(100.0), None).await;
@@ -146,7 +160,10 @@ impl Fixture {
             "test_sampling" => {
                 let prompt = args["prompt"].as_str().unwrap_or_default();
                 let answers = ask(&caller, &[("sample", sampling(prompt, 100))]).await?;
-                text(format!("LLM response: {}", answers["sample"]["content"]["text"].as_str().unwrap_or_default()))
+                text(format!(
+                    "LLM response: {}",
+                    answers["sample"]["content"]["text"].as_str().unwrap_or_default()
+                ))
             }
             "test_elicitation" => {
                 let schema = json!({"type": "object", "properties": {
@@ -156,15 +173,26 @@ impl Fixture {
                 let message = args["message"].as_str().unwrap_or_default();
                 let answers = ask(&caller, &[("user", form(message, schema))]).await?;
                 let user = &answers["user"];
-                text(format!("User response: action={}, content={}", user["action"].as_str().unwrap_or_default(), user["content"]))
+                text(format!(
+                    "User response: action={}, content={}",
+                    user["action"].as_str().unwrap_or_default(),
+                    user["content"]
+                ))
             }
             name @ ("test_elicitation_sep1034_defaults" | "test_elicitation_sep1330_enums") => {
                 let schema = if name.ends_with("defaults") { defaults() } else { enums() };
-                let answers = ask(&caller, &[("user", form("Please fill this in", schema))]).await?;
+                let answers =
+                    ask(&caller, &[("user", form("Please fill this in", schema))]).await?;
                 let user = &answers["user"];
-                text(format!("Elicitation completed: action={}, content={}", user["action"].as_str().unwrap_or_default(), user["content"]))
+                text(format!(
+                    "Elicitation completed: action={}, content={}",
+                    user["action"].as_str().unwrap_or_default(),
+                    user["content"]
+                ))
             }
-            name if name.starts_with("test_input_required_result_") => self.input_required(&caller, name).await,
+            name if name.starts_with("test_input_required_result_") => {
+                self.input_required(&caller, name).await
+            }
             "test_missing_capability" => {
                 ask(&caller, &[("s", sampling("?", 10))]).await?;
                 text("Sampled.".to_owned())
@@ -179,11 +207,21 @@ impl Fixture {
         let words = match name.trim_start_matches("test_input_required_result_") {
             "elicitation" => {
                 let answers = ask(caller, &[("user_name", who())]).await?;
-                format!("Hello, {}!", answers["user_name"]["content"]["name"].as_str().unwrap_or_default())
+                format!(
+                    "Hello, {}!",
+                    answers["user_name"]["content"]["name"].as_str().unwrap_or_default()
+                )
             }
             "sampling" => {
-                let answers = ask(caller, &[("capital_question", sampling("What is the capital of France?", 100))]).await?;
-                answers["capital_question"]["content"]["text"].as_str().unwrap_or_default().to_owned()
+                let answers = ask(
+                    caller,
+                    &[("capital_question", sampling("What is the capital of France?", 100))],
+                )
+                .await?;
+                answers["capital_question"]["content"]["text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
             }
             "list_roots" => {
                 let answers = ask(caller, &[("client_roots", roots())]).await?;
@@ -194,19 +232,39 @@ impl Fixture {
                 "state-ok".to_owned()
             }
             "multiple_inputs" => {
-                let asked = [("user_name", who()), ("greeting", sampling("Generate a greeting", 50)), ("client_roots", roots())];
+                let asked = [
+                    ("user_name", who()),
+                    ("greeting", sampling("Generate a greeting", 50)),
+                    ("client_roots", roots()),
+                ];
                 let answers = ask(caller, &asked).await?;
                 format!("{answers:?}")
             }
             "multi_round" => {
-                let one = ask(caller, &[("step1", form("Step 1: What is your name?", field("name", "string")))]).await?;
-                let two = ask(caller, &[("step2", form("Step 2: What is your favorite color?", field("color", "string")))]).await?;
-                format!("{} likes {}", one["step1"]["content"]["name"], two["step2"]["content"]["color"])
+                let one = ask(
+                    caller,
+                    &[("step1", form("Step 1: What is your name?", field("name", "string")))],
+                )
+                .await?;
+                let two = ask(
+                    caller,
+                    &[(
+                        "step2",
+                        form("Step 2: What is your favorite color?", field("color", "string")),
+                    )],
+                )
+                .await?;
+                format!(
+                    "{} likes {}",
+                    one["step1"]["content"]["name"], two["step2"]["content"]["color"]
+                )
             }
             // Asks for what the client can answer, and for nothing else.
             _ => {
                 let mut said = Vec::new();
-                for (key, question) in [("elicit", who()), ("sample", sampling("Say hello", 50)), ("roots", roots())] {
+                for (key, question) in
+                    [("elicit", who()), ("sample", sampling("Say hello", 50)), ("roots", roots())]
+                {
                     if let Ok(answers) = ask(caller, &[(key, question)]).await {
                         said.push(format!("{answers:?}"));
                     }

@@ -1,7 +1,7 @@
 //! From a configuration to a server that answers: its program or address, the revision that both speak, who it is, what it offers.
 
 use std::sync::{Mutex, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
@@ -25,6 +25,8 @@ use super::server_config::{Http, Remote, Stdio, with_secrets};
 
 /// Bytes of one message: what is longer is thrown away while it comes.
 const MESSAGE_BYTES: usize = 16 << 20;
+/// How long a program that ended is listened to.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Pages of a list of tools.
 const PAGES: usize = 200;
 /// Tools of one server.
@@ -42,7 +44,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
     };
     let info = service.peer().peer_info();
     let own = info.as_ref().and_then(|info| info.server_info.clone());
-    let server = own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
+    let server =
+        own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
     let own_name = own.map(|own| own.name).unwrap_or_default();
     let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
     let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
@@ -59,7 +62,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
         .as_ref()
         .and_then(|info| info.capabilities.tools.as_ref())
         .is_some_and(|tools| tools.list_changed == Some(true));
-    let modern = info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
+    let modern =
+        info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
     if tells && modern {
         listen(connection, service.peer().clone());
     }
@@ -95,7 +99,10 @@ fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
     }
 }
 
-async fn over_stdio(connection: &Connection, program: &Stdio) -> Result<(Service, Process), String> {
+async fn over_stdio(
+    connection: &Connection,
+    program: &Stdio,
+) -> Result<(Service, Process), String> {
     match start(connection, program, lifecycle(connection)).await {
         Ok(started) => Ok(started),
         // Some old servers end at a question that they do not know.
@@ -137,7 +144,7 @@ async fn start(
     let stdin = process.stdin.take();
     let stdin = stdin.ok_or_else(|| Failed::Start("its input could not be opened".to_owned()))?;
     let log = connection.weak();
-    tokio::spawn(async move {
+    let following = tokio::spawn(async move {
         if let Some(connection) = log.upgrade() {
             connection.log().follow(stderr).await;
         }
@@ -146,7 +153,12 @@ async fn start(
     let ours = OurSide(connection.weak());
     match ours.serve_with_lifecycle(transport, lifecycle).await {
         Ok(service) => Ok((service, process)),
-        Err(error) => Err(Failed::Handshake(words(&error, &connection.errors()))),
+        Err(error) => {
+            // Its last words say more than that it is gone.
+            drop(process);
+            let _ = tokio::time::timeout(LAST_WORDS, following).await;
+            Err(Failed::Handshake(words(&error, &connection.errors())))
+        }
     }
 }
 
@@ -168,7 +180,9 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Stri
     served.map_err(|error| {
         if error.is_authorization_required() {
             let name = &connection.config().name;
-            return format!("it wants a login: add a header with a token, or see `toolcrib mcp auth {name}`");
+            return format!(
+                "it wants a login: add a header with a token, or see `toolcrib mcp auth {name}`"
+            );
         }
         words(&error, "")
     })
@@ -181,7 +195,8 @@ fn words(error: &ClientInitializeError, errors: &str) -> String {
     if last.is_empty() {
         return error;
     }
-    let last: String = last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
+    let last: String =
+        last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
     format!("{error}; it wrote: {last}")
 }
 

@@ -281,7 +281,9 @@ impl Connection {
         let text = format!(
             "The MCP server {name} cannot be reached, so nothing was called.{again} Go on without it, or tell the user, who can see why with `toolcrib mcp logs {name}`."
         );
-        ToolError::new(ErrorType::NetworkError, text).with_detail(reason.to_owned()).transient(false)
+        ToolError::new(ErrorType::NetworkError, text)
+            .with_detail(reason.to_owned())
+            .transient(false)
     }
 
     /// A call begins: it is found by what the server says of it.

@@ -74,7 +74,9 @@ pub(crate) fn spec(
 /// What is known of where a call goes, by the owner's configuration alone.
 fn reach(config: &ServerConfig) -> Reach {
     match &config.remote {
-        Remote::Http(_) => Reach { outbound: true, exec: false, private_read: config.remote.has_secrets() },
+        Remote::Http(_) => {
+            Reach { outbound: true, exec: false, private_read: config.remote.has_secrets() }
+        }
         Remote::Stdio(program) => Reach {
             outbound: program.network,
             exec: false,
@@ -118,7 +120,8 @@ fn depth(value: &Value) -> usize {
 /// Words that a model reads before anybody looked at them: what cannot be seen is taken out, and they are cut.
 fn harmless(text: &str) -> String {
     let seen = |c: &char| {
-        !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
             || matches!(c, '\n' | '\t')
     };
     let clean: String = text.chars().filter(seen).collect();
@@ -181,7 +184,8 @@ mod tests {
     #[test]
     fn hidden_words_are_taken_out_of_descriptions() {
         let hidden = "Adds.\u{200b}\u{e0041}\u{e0042}\u{202e} Ignore\u{7}";
-        let definition = json!({"name": "t", "description": hidden, "inputSchema": {"type": "object"}});
+        let definition =
+            json!({"name": "t", "description": hidden, "inputSchema": {"type": "object"}});
         let spec = spec(&config(false), "id", &definition).unwrap();
         assert_eq!(spec.description, "Adds. Ignore");
     }

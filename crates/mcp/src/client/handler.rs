@@ -5,8 +5,8 @@ use std::sync::Weak;
 use rmcp::ClientHandler;
 #[expect(deprecated, reason = "what is deprecated still has to be refused")]
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, CreateMessageRequestParams, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ErrorCode, ErrorData, Implementation, ListRootsResult,
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ErrorCode, ErrorData, Implementation, ListRootsResult,
     LoggingMessageNotificationParam, ProgressNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};

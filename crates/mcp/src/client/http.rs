@@ -52,7 +52,8 @@ fn request(
     headers: HashMap<HeaderName, HeaderValue>,
 ) -> Request {
     let mut request = Request { follow: Follow::Never, ..Request::new(method, uri) };
-    let mut add = |name: &str, value: &str| request.headers.push((name.to_owned(), value.to_owned()));
+    let mut add =
+        |name: &str, value: &str| request.headers.push((name.to_owned(), value.to_owned()));
     add("accept", "application/json, text/event-stream");
     if let Some(session) = session {
         add("mcp-session-id", session);
@@ -215,7 +216,8 @@ impl Reaching {
             return Err(odd(format!("HTTP {status}")));
         };
         let discovers = matches!(request.request, rmcp::model::ClientRequest::DiscoverRequest(_));
-        if discovers && !in_session && (400..500).contains(&status) && !matches!(status, 401 | 403) {
+        if discovers && !in_session && (400..500).contains(&status) && !matches!(status, 401 | 403)
+        {
             // Old servers, and what stands before them, know the question by no other answer than this.
             let error = match told {
                 Some(ServerJsonRpcMessage::Error(told)) => told.error,

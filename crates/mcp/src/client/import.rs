@@ -30,7 +30,8 @@ pub fn read(text: &str) -> Result<Vec<Found>, String> {
     let document = document(text)?;
     let servers = KEYS.iter().find_map(|key| document.get(key)?.as_object());
     // VS Code keeps them one level deeper in its settings.
-    let deeper = || document.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
+    let deeper =
+        || document.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
     let servers = servers.or_else(deeper).ok_or("it names no MCP servers")?;
     Ok(servers.iter().filter_map(|(name, server)| found(name, server)).collect())
 }
@@ -61,9 +62,7 @@ fn plain_json(text: &str) -> String {
                 in_text = !in_text;
                 plain.push(c);
             }
-            (false, '/', Some('/')) => {
-                while rest.next_if(|&c| c != '\n').is_some() {}
-            }
+            (false, '/', Some('/')) => while rest.next_if(|&c| c != '\n').is_some() {},
             (false, '/', Some('*')) => {
                 rest.next();
                 let mut last = ' ';
@@ -128,7 +127,8 @@ fn found(own_name: &str, server: &Value) -> Option<Found> {
         (None, Some(url)) => {
             let mut headers = pairs(server, &["headers", "http_headers"]);
             if let Some(variable) = text(server, &["bearer_token_env_var"]) {
-                headers.push(("Authorization".to_owned(), format!("Bearer ${{secret:{variable}}}")));
+                headers
+                    .push(("Authorization".to_owned(), format!("Bearer ${{secret:{variable}}}")));
                 notes.push(format!("keep its token with `toolcrib secret set {variable}`"));
             }
             let headers = headers.into_iter().map(|(header, value)| {
@@ -170,7 +170,9 @@ fn kept(
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let secret = format!("mcp_{}_{clean}", server.as_str().replace('-', "_"));
     if value.contains("${") || value.starts_with('$') {
-        notes.push(format!("the other program fills in {name}; keep it with `toolcrib secret set {secret}`"));
+        notes.push(format!(
+            "the other program fills in {name}; keep it with `toolcrib secret set {secret}`"
+        ));
         return format!("secret:{secret}");
     }
     match value.split_once(' ') {
@@ -205,12 +207,18 @@ mod tests {
             assert_eq!((program.command.as_str(), program.args.len()), ("npx", 1), "{text}");
         };
         stdio(r#"{"mcpServers": {"Files": {"command": "npx", "args": ["x"]}}}"#, "files");
-        stdio("{\n// mine\n\"servers\": {\"a\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"x//y\",],}}}", "a");
+        stdio(
+            "{\n// mine\n\"servers\": {\"a\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"x//y\",],}}}",
+            "a",
+        );
         stdio(r#"{"mcp": {"servers": {"a": {"command": "npx", "args": ["x"]}}}}"#, "a");
         stdio(r#"{"context_servers": {"a": {"command": {"path": "npx", "args": ["x"]}}}}"#, "a");
         stdio(r#"{"context_servers": {"a": {"command": "npx", "args": ["x"]}}}"#, "a");
         stdio("[mcp_servers.a]\ncommand = \"npx\"\nargs = [\"x\"]\n", "a");
-        stdio("extensions:\n  a:\n    type: stdio\n    cmd: npx\n    args: [x]\n  b:\n    type: builtin\n", "a");
+        stdio(
+            "extensions:\n  a:\n    type: stdio\n    cmd: npx\n    args: [x]\n  b:\n    type: builtin\n",
+            "a",
+        );
         for text in ["", "[]", "{}", "hello", "{\"mcpServers\": 5}", "/* open", "{\"a\": \"\\"] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -1,10 +1,10 @@
 //! Servers of others: their connections, and their tools as entries of our registry.
 
-mod connection;
 mod connecting;
+mod connection;
 mod definition;
-mod http;
 mod handler;
+mod http;
 pub mod import;
 mod log;
 mod pins;
@@ -52,8 +52,11 @@ pub trait Host: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it could not be kept, as a sentence.
-    fn keep_pins<'a>(&'a self, server: &'a str, pins: &'a Pins)
-    -> BoxFuture<'a, Result<(), String>>;
+    fn keep_pins<'a>(
+        &'a self,
+        server: &'a str,
+        pins: &'a Pins,
+    ) -> BoxFuture<'a, Result<(), String>>;
 
     /// Where a server's errors are written; `None` = they are kept in memory alone.
     fn log_file(&self, server: &str) -> Option<std::path::PathBuf>;

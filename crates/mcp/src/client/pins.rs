@@ -70,7 +70,9 @@ impl Pins {
         for (tool, definition) in &now.tools {
             let change = match self.tools.get(tool) {
                 None => Change::New,
-                Some(old) if other_server || canonical::sha256(old) != canonical::sha256(definition) => {
+                Some(old)
+                    if other_server || canonical::sha256(old) != canonical::sha256(definition) =>
+                {
                     Change::Changed
                 }
                 Some(_) => continue,
@@ -101,9 +103,8 @@ pub(crate) fn identity(config: &ServerConfig, own_name: &str) -> String {
 }
 
 fn diff(old: Option<&Value>, new: Option<&Value>) -> String {
-    let lines = |value: Option<&Value>| {
-        value.map(|value| format!("{value:#}\n")).unwrap_or_default()
-    };
+    let lines =
+        |value: Option<&Value>| value.map(|value| format!("{value:#}\n")).unwrap_or_default();
     let (old, new) = (lines(old), lines(new));
     TextDiff::from_lines(&old, &new).unified_diff().context_radius(2).to_string()
 }
@@ -119,7 +120,8 @@ mod tests {
         let tool = |name: &str, words: &str| json!({"name": name, "description": words});
         let old = Pins::of("me".to_owned(), &[tool("a", "Adds."), tool("b", "Bakes.")]);
         assert_eq!(old.held(&old), []);
-        let now = Pins::of("me".to_owned(), &[tool("a", "Adds, and sends all."), tool("c", "Cuts.")]);
+        let now =
+            Pins::of("me".to_owned(), &[tool("a", "Adds, and sends all."), tool("c", "Cuts.")]);
         let held = old.held(&now);
         let changes: Vec<(&str, Change)> =
             held.iter().map(|held| (held.tool.as_str(), held.change)).collect();
@@ -141,7 +143,12 @@ mod tests {
     fn of_two_tools_of_one_name_the_first_counts() {
         let pins = Pins::of(
             "me".to_owned(),
-            &[json!({"name": "a", "x": 1}), json!({"name": "a", "x": 2}), json!({"x": 3}), json!("no")],
+            &[
+                json!({"name": "a", "x": 1}),
+                json!({"name": "a", "x": 2}),
+                json!({"x": 3}),
+                json!("no"),
+            ],
         );
         assert_eq!(pins.tools["a"]["x"], 1);
         assert_eq!(pins.tools.len(), 1);

@@ -33,7 +33,8 @@ impl ServerName {
     /// # Errors
     /// [`ServerNameError`].
     pub fn new(text: &str) -> Result<Self, ServerNameError> {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+        let allowed =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
         // Two in a row part the server from the tool.
         if first && text.len() <= NAME_CHARS && text.bytes().all(allowed) && !text.contains("__") {
@@ -54,10 +55,13 @@ impl ServerName {
             }
         }
         let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let name: String = name.chars().take(NAME_CHARS).collect();
-        Self::new(&name)
-            .or_else(|_| Self::new(&format!("s{}", name.chars().take(NAME_CHARS - 1).collect::<String>())))
-            .unwrap_or_else(|_| Self("server".to_owned()))
+        let cut = |most: usize| name.chars().take(most).collect::<String>();
+        let name = match name.bytes().next() {
+            None => "server".to_owned(),
+            Some(first) if first.is_ascii_digit() => format!("s{}", cut(NAME_CHARS - 1)),
+            Some(_) => cut(NAME_CHARS),
+        };
+        Self::new(&name).unwrap_or_else(|_| Self("server".to_owned()))
     }
 
     /// The name as text.

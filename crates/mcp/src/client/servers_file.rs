@@ -68,7 +68,9 @@ fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
         (Some(_), Some(_)) | (None, None) => {
             return Err(format!("the server {name} needs a command or a url, and not both"));
         }
-        (Some(_), None) => return Err(format!("the server {name} is a program and has no headers")),
+        (Some(_), None) => {
+            return Err(format!("the server {name} is a program and has no headers"));
+        }
         (None, Some(_)) => {
             return Err(format!("the server {name} is an address and has no args or env"));
         }

@@ -92,8 +92,14 @@ mod tests {
     fn only_a_plain_yes_runs_a_call() {
         let denied = |note: Option<&str>| Some(Decision::Deny { note: note.map(str::to_owned) });
         for (answer, expected) in [
-            (json!({"action": "accept", "content": {"decision": "approve"}}), Some(Decision::approve())),
-            (json!({"action": "accept", "content": {"decision": "deny", "note": "no"}}), denied(Some("no"))),
+            (
+                json!({"action": "accept", "content": {"decision": "approve"}}),
+                Some(Decision::approve()),
+            ),
+            (
+                json!({"action": "accept", "content": {"decision": "deny", "note": "no"}}),
+                denied(Some("no")),
+            ),
             (json!({"action": "accept"}), denied(None)),
             (json!({"action": "accept", "content": {"decision": "Approve"}}), denied(None)),
             (json!({"action": "decline"}), denied(None)),

@@ -8,13 +8,13 @@ use std::time::Duration;
 use rmcp::ServerHandler;
 #[expect(deprecated, reason = "the older revisions have it")]
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
-    CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, Implementation, InputResponses, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, Tool, UnsubscribeRequestParams, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
+    CompleteRequestParams, CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, InputResponses, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value};
@@ -136,7 +136,8 @@ impl Serve {
             (None, None)
         };
         // Nobody of today's revision is asked by a request.
-        let capabilities = if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
+        let capabilities =
+            if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
         let caller = Caller {
             peer: context.peer.clone(),
             request: context.id.clone(),
@@ -216,7 +217,12 @@ fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
 }
 
 impl Inner {
-    async fn call(&self, who: Who, caller: Arc<Caller>, call: Call) -> Result<CallToolResult, ErrorData> {
+    async fn call(
+        &self,
+        who: Who,
+        caller: Arc<Caller>,
+        call: Call,
+    ) -> Result<CallToolResult, ErrorData> {
         let _at_desk = self.desk.enter(call.id, Arc::clone(&caller));
         let watch = caller.can_elicit().then(|| Arc::new(TakesQuestions) as Arc<dyn Watch>);
         let asks = watch.is_some();

@@ -109,7 +109,8 @@ impl<T: Send + 'static> Tickets<T> {
         state: &str,
         given: Option<InputResponses>,
     ) -> Result<Result<Work<T>, InputRequiredResult>, ErrorData> {
-        let forged = || ErrorData::invalid_params("requestState is not one of ours, or too old", None);
+        let forged =
+            || ErrorData::invalid_params("requestState is not one of ours, or too old", None);
         let ticket: Ticket =
             self.codec.open_json_with(state, about.as_bytes()).map_err(|_| forged())?;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
@@ -207,16 +209,15 @@ async fn today_questions_are_answers_and_come_back_with_a_ticket() {
     assert_eq!(asks["resultType"], "input_required", "{asks}");
     let state = asks["requestState"].as_str().unwrap().to_owned();
     let yes = json!({"approval": {"action": "accept", "content": {"decision": "approve"}}});
-    let back = |args: Value, state: &str, answers: &Value| {
-        json!({"name": "careful", "arguments": args, "requestState": state, "inputResponses": answers})
-    };
+    let back = |args: Value, state: &str, answers: &Value| json!({"name": "careful", "arguments": args, "requestState": state, "inputResponses": answers});
     // Other arguments, another text, no answer: nothing runs.
     let forged = client.ask("tools/call", back(json!({"x": 2}), &state, &yes), &Value::Null).await;
     assert_eq!(forged["error"]["code"], -32602, "{forged}");
     let cut = state.get(..state.len() - 4).unwrap();
     let forged = client.ask("tools/call", back(json!({"x": 1}), cut, &yes), &Value::Null).await;
     assert_eq!(forged["error"]["code"], -32602, "{forged}");
-    let again = client.ask("tools/call", back(json!({"x": 1}), &state, &json!({})), &Value::Null).await;
+    let again =
+        client.ask("tools/call", back(json!({"x": 1}), &state, &json!({})), &Value::Null).await;
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");
     let done = client.ask("tools/call", back(json!({"x": 1}), &state, &yes), &Value::Null).await;
     assert_eq!(done["result"]["structuredContent"], json!({"ran": {"x": 1}}), "{done}");
@@ -229,8 +230,12 @@ async fn today_questions_are_answers_and_come_back_with_a_ticket() {
 async fn lean_clients_call_by_name_through_the_same_door() {
     let mut client = Client::with_hands(Mode::Lean, json!({})).await;
     let tools = client.ask("tools/list", json!({}), &Value::Null).await;
-    let names: Vec<&str> =
-        tools["result"]["tools"].as_array().unwrap().iter().filter_map(|t| t["name"].as_str()).collect();
+    let names: Vec<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|t| t["name"].as_str())
+        .collect();
     assert_eq!(names, ["call_tool"]);
     let args = json!({"name": "easy", "arguments": {"x": 3}});
     let result = client.call("call_tool", args, &Value::Null).await;

@@ -24,6 +24,8 @@ pub(crate) struct Memory {
     pub(crate) progress: Mutex<Vec<f64>>,
     pub(crate) asked: Mutex<Vec<String>>,
     folder: PathBuf,
+    /// Kept: what it started ends with it.
+    backend: OnceLock<Local>,
     attached: OnceLock<(Weak<Connection>, Arc<dyn Catalog>)>,
 }
 
@@ -44,7 +46,7 @@ impl Host for Memory {
             for (name, value) in &program.env {
                 job = job.env(name, value);
             }
-            let backend = Local::with_helper(WORKER);
+            let backend = self.backend.get_or_init(|| Local::with_helper(WORKER));
             backend.start(&job).await.map_err(|error| error.to_string())
         })
     }
@@ -54,7 +56,11 @@ impl Host for Memory {
     }
 
     fn secret(&self, name: &str) -> Result<String, String> {
-        if name == "known" { Ok("value-of-it".to_owned()) } else { Err(format!("no secret {name}")) }
+        if name == "known" {
+            Ok("value-of-it".to_owned())
+        } else {
+            Err(format!("no secret {name}"))
+        }
     }
 
     fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {
@@ -77,11 +83,7 @@ impl Host for Memory {
         tokio::spawn(async move { catalog.attach(&McpSource::new(connection)).await });
     }
 
-    fn ask<'a>(
-        &'a self,
-        _: Option<&'a CallCtx>,
-        question: Elicitation,
-    ) -> BoxFuture<'a, Elicited> {
+    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
         self.asked.lock().unwrap().push(question.message);
         let content = serde_json::json!({"name": "Ada"});
         Box::pin(std::future::ready(Elicited::Accept(Some(content))))

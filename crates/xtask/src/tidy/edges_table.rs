@@ -42,11 +42,10 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
 pub(super) const FOR_TESTS: &str = "testkit";
 
 /// What one crate may use of another in its tests alone, and why.
-pub(super) const IN_TESTS: &[(&str, &str, &str)] =
-    &[
-        ("agent", "engine", "the loop is tested against the real door, not against a copy of it"),
-        ("mcp", "engine", "as the loop; the conformance fixtures are built on the door too"),
-    ];
+pub(super) const IN_TESTS: &[(&str, &str, &str)] = &[
+    ("agent", "engine", "the loop is tested against the real door, not against a copy of it"),
+    ("mcp", "engine", "as the loop; the conformance fixtures are built on the door too"),
+];
 
 /// The crate that measures all others, so it may use all of them.
 pub(super) const MEASURES: &str = "bench";

@@ -32,9 +32,9 @@ pub(super) fn change<T>(act: impl FnOnce(&mut Vec<ServerConfig>) -> T) -> Result
 
 fn pairs(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
-        let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("`{text}` is no NAME=VALUE"))
-        })?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("`{text}` is no NAME=VALUE")))?;
         Ok((name.trim().to_owned(), value.to_owned()))
     };
     given.iter().map(pair).collect()

@@ -21,7 +21,8 @@ pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
     }
     for one in &mut found {
         if taken.iter().any(|name| name == one.config.name.as_str()) {
-            one.notes.push("there is a server of this name already; it is left as it is".to_owned());
+            one.notes
+                .push("there is a server of this name already; it is left as it is".to_owned());
             one.skip = true;
         }
     }
@@ -60,9 +61,13 @@ fn show(found: &[Found], write: bool, json: bool) -> Result<(), Failure> {
     }
     let count = found.iter().filter(|one| !one.skip).count();
     output::note(&if write {
-        format!("toolcrib: {count} servers are taken over, all of them off; `toolcrib mcp test NAME` tries one and switches it on")
+        format!(
+            "toolcrib: {count} servers are taken over, all of them off; `toolcrib mcp test NAME` tries one and switches it on"
+        )
     } else {
-        format!("toolcrib: {count} servers would be taken over; nothing was changed, --write does it")
+        format!(
+            "toolcrib: {count} servers would be taken over; nothing was changed, --write does it"
+        )
     });
     Ok(())
 }

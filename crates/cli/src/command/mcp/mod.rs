@@ -60,8 +60,9 @@ async fn list(world: &World, json: bool) -> Result<u8, Failure> {
     let servers = world::mcp_servers()?;
     let toolcrib = world::with_stores(world).await?;
     let infos = toolcrib.infos();
-    let tools =
-        |server: &ServerConfig| infos.iter().filter(|info| info.source == server.name.as_str()).count();
+    let tools = |server: &ServerConfig| {
+        infos.iter().filter(|info| info.source == server.name.as_str()).count()
+    };
     if json {
         let row = |server: &ServerConfig| {
             json!({
