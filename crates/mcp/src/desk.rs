@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+#[expect(deprecated, reason = "clients of the older revisions have it")]
 use rmcp::model::{
     ClientCapabilities, ClientResult, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
     ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
+use axum::{Extension, Router};
 use tokio::sync::oneshot;
 use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
@@ -140,6 +140,8 @@ impl Daemon {
     /// The routes with the checks in front of them.
     pub(crate) fn router(&self) -> Router {
         let (router, _) = routes::all().finish();
+        // It holds this daemon, so the daemon must not hold it.
+        let router = router.layer(Extension(routes::mcp::endpoint(self)));
         observe::around(self, door::in_front(self, router.with_state(self.clone())))
     }
 

@@ -26,17 +26,11 @@ impl ToolcribDoor {
         let shelves = Shelves::new(toolcrib.clone());
         Self { toolcrib, view: Arc::new(view), shelves }
     }
-
-    /// What it is the door of.
-    #[must_use]
-    pub fn toolcrib(&self) -> &Toolcrib {
-        &self.toolcrib
-    }
 }
 
 impl Door for ToolcribDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: "mcp client".to_owned(), known: Arc::new(()) })
+        Ok(Who { name: "mcp client".to_owned(), owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {

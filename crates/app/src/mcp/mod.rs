@@ -10,10 +10,13 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use toolcrib_core::{Catalog, Source as _};
 use toolcrib_mcp::client::{Connection, McpSource};
 use toolcrib_mcp::desk::Desk;
-use toolcrib_mcp::server::{Mode, Serve};
+use toolcrib_mcp::server::{Door, Mode, Serve};
+
+use crate::toolcrib::Toolcrib;
 
 pub use door::ToolcribDoor;
 pub(crate) use host::McpHost;
+pub use shelf::Shelves;
 pub use toolcrib_mcp::*;
 
 /// The servers of the settings, each with its one connection.
@@ -67,12 +70,11 @@ impl McpServers {
     }
 }
 
-/// Our door as a server for MCP clients, in front of `door`.
+/// Our door as a server for MCP clients: `door` is one of this Toolcrib.
 #[must_use]
-pub fn serve(door: ToolcribDoor, mode: Mode) -> Serve {
+pub fn serve(toolcrib: &Toolcrib, door: Arc<dyn Door>, mode: Mode) -> Serve {
     let mut key = [0; 32];
     // Without randomness nobody can come back with an answer, and nobody can forge one either.
     let _ = SystemRandom::new().fill(&mut key);
-    let desk = door.toolcrib().mcp().desk().clone();
-    Serve::new(Arc::new(door), desk, mode, key)
+    Serve::new(door, toolcrib.mcp().desk().clone(), mode, key)
 }

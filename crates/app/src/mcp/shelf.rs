@@ -16,16 +16,9 @@ const LISTED: usize = 100;
 /// Bytes that are read of one.
 const READ: usize = 4 << 20;
 
-/// Whose rows are read, when the door knows an owner.
-pub struct Owner(pub String);
-
 /// The shelves of a Toolcrib.
 pub struct Shelves {
     toolcrib: Toolcrib,
-}
-
-fn owner(who: &Who) -> &str {
-    who.known.downcast_ref::<Owner>().map_or("", |owner| owner.0.as_str())
 }
 
 impl Shelves {
@@ -42,10 +35,10 @@ impl Shelves {
         }
         let store = &self.toolcrib.stores().artifacts;
         let failed = |error: toolcrib_core::StoreError| error.to_string();
-        let Some(meta) = store.meta(&artifact, owner(who)).map_err(failed)? else {
+        let Some(meta) = store.meta(&artifact, &who.owner).map_err(failed)? else {
             return Ok(None);
         };
-        let bytes = store.read(&artifact, owner(who), 0, READ).map_err(failed)?;
+        let bytes = store.read(&artifact, &who.owner, 0, READ).map_err(failed)?;
         let Some(bytes) = bytes else { return Ok(None) };
         let media_type = Some(meta.media_type);
         Ok(Some(match String::from_utf8(bytes) {
@@ -125,7 +118,7 @@ impl Shelf for Shelves {
 
     fn resources<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Resource>> {
         Box::pin(async move {
-            let listed = self.toolcrib.stores().artifacts.list(owner(who), LISTED);
+            let listed = self.toolcrib.stores().artifacts.list(&who.owner, LISTED);
             listed.unwrap_or_default().into_iter().map(resource).collect()
         })
     }

@@ -46,6 +46,11 @@ impl Logs {
             );
             Failure::usage(what)
         })?;
+        // It tells the life of every single request, which the access log does in a line.
+        let filter = match "rmcp=warn".parse() {
+            Ok(quiet) if !logging.log_level.contains("rmcp") => filter.add_directive(quiet),
+            _ => filter,
+        };
         let file = match &logging.log_file {
             None => None,
             Some(named) => {

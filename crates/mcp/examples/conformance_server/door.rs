@@ -12,21 +12,21 @@ use toolcrib_mcp::server::{Door, Shelf, Who};
 
 use crate::shelf::Fixtures;
 
-pub struct EngineDoor {
+pub(crate) struct EngineDoor {
     engine: Engine,
     view: Arc<ViewRequest>,
     shelf: Fixtures,
 }
 
 impl EngineDoor {
-    pub fn new(engine: Engine) -> Self {
+    pub(crate) fn new(engine: Engine) -> Self {
         Self { engine, view: Arc::default(), shelf: Fixtures }
     }
 }
 
 impl Door for EngineDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: "suite".to_owned(), known: Arc::new(()) })
+        Ok(Who { name: "suite".to_owned(), owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {

@@ -9,13 +9,13 @@ use toolcrib_mcp::rmcp::model::InputRequest;
 use toolcrib_mcp::server::{Body, Contents, Message, Prompt, Refusal, Resource, Shelf, Who};
 
 /// A picture of one red point.
-pub fn pixel() -> Vec<u8> {
+pub(crate) fn pixel() -> Vec<u8> {
     use base64::Engine as _;
     let text = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
     base64::engine::general_purpose::STANDARD.decode(text).unwrap_or_default()
 }
 
-pub struct Fixtures;
+pub(crate) struct Fixtures;
 
 fn prompt(name: &str, arguments: &[(&str, &str)]) -> Prompt {
     let arguments = arguments.iter().map(|(n, about)| ((*n).to_owned(), (*about).to_owned(), true));

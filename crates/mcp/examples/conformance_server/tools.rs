@@ -65,7 +65,7 @@ fn definitions() -> Vec<(&'static str, Value)> {
     all
 }
 
-pub fn all(desk: &Desk) -> Vec<Entry> {
+pub(crate) fn all(desk: &Desk) -> Vec<Entry> {
     let entry = |(name, schema): (&str, Value)| {
         let name = ToolName::remote(name).ok()?;
         let words = format!("The tool {name} of the suite.");

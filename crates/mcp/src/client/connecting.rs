@@ -1,7 +1,7 @@
 //! From a configuration to a server that answers: its program or address, the revision that both speak, who it is, what it offers.
 
 use std::sync::{Mutex, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
@@ -25,6 +25,8 @@ use super::server_config::{Http, Remote, Stdio, with_secrets};
 
 /// Bytes of one message: what is longer is thrown away while it comes.
 const MESSAGE_BYTES: usize = 16 << 20;
+/// How long a program that ended is listened to.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Pages of a list of tools.
 const PAGES: usize = 200;
 /// Tools of one server.
@@ -142,7 +144,7 @@ async fn start(
     let stdin = process.stdin.take();
     let stdin = stdin.ok_or_else(|| Failed::Start("its input could not be opened".to_owned()))?;
     let log = connection.weak();
-    tokio::spawn(async move {
+    let following = tokio::spawn(async move {
         if let Some(connection) = log.upgrade() {
             connection.log().follow(stderr).await;
         }
@@ -151,7 +153,12 @@ async fn start(
     let ours = OurSide(connection.weak());
     match ours.serve_with_lifecycle(transport, lifecycle).await {
         Ok(service) => Ok((service, process)),
-        Err(error) => Err(Failed::Handshake(words(&error, &connection.errors()))),
+        Err(error) => {
+            // Its last words say more than that it is gone.
+            drop(process);
+            let _ = tokio::time::timeout(LAST_WORDS, following).await;
+            Err(Failed::Handshake(words(&error, &connection.errors())))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Weak;
 
 use rmcp::ClientHandler;
+#[expect(deprecated, reason = "what is deprecated still has to be refused")]
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, ElicitRequestParams,
     ElicitResult, ElicitationAction, ErrorCode, ErrorData, Implementation, ListRootsResult,

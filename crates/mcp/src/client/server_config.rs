@@ -55,12 +55,13 @@ impl ServerName {
             }
         }
         let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let name: String = name.chars().take(NAME_CHARS).collect();
-        Self::new(&name)
-            .or_else(|_| {
-                Self::new(&format!("s{}", name.chars().take(NAME_CHARS - 1).collect::<String>()))
-            })
-            .unwrap_or_else(|_| Self("server".to_owned()))
+        let cut = |most: usize| name.chars().take(most).collect::<String>();
+        let name = match name.bytes().next() {
+            None => "server".to_owned(),
+            Some(first) if first.is_ascii_digit() => format!("s{}", cut(NAME_CHARS - 1)),
+            Some(_) => cut(NAME_CHARS),
+        };
+        Self::new(&name).unwrap_or_else(|_| Self("server".to_owned()))
     }
 
     /// The name as text.

@@ -25,6 +25,8 @@ use crate::desk::Caller;
 pub struct Who {
     /// As records name it.
     pub name: String,
+    /// Whose rows it sees; empty = the only owner there is.
+    pub owner: String,
     /// What the door knows of it beside that.
     pub known: Arc<dyn Any + Send + Sync>,
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::ServerHandler;
+#[expect(deprecated, reason = "the older revisions have it")]
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
     CompleteRequestParams, CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams,

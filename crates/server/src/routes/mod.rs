@@ -13,6 +13,7 @@ mod files;
 mod grants;
 mod health;
 mod kill_switch;
+pub(crate) mod mcp;
 mod meta;
 mod metrics;
 mod rules;
@@ -45,6 +46,7 @@ pub(crate) fn all() -> Api {
     grants::routes(&mut api);
     health::routes(&mut api);
     kill_switch::routes(&mut api);
+    mcp::routes(&mut api);
     meta::routes(&mut api);
     metrics::routes(&mut api);
     rules::routes(&mut api);

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
@@ -31,7 +32,8 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
     let mode = if command.lean { Mode::Lean } else { Mode::Direct };
     let door = ToolcribDoor::new(ground.toolcrib.clone(), ViewRequest::default());
     let (input, output) = streams().map_err(|error| Failure::run(error.to_string()))?;
-    let served = mcp::serve(door, mode).over(input, output).await;
+    let server = mcp::serve(&ground.toolcrib, Arc::new(door), mode);
+    let served = server.over(input, output).await;
     for problem in ground.toolcrib.settle().await {
         output::note(&format!("toolcrib: {problem}"));
     }

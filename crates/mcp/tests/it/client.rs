@@ -1,0 +1,192 @@
+//! A server in a process of its own: well-behaved, broken, hostile.
+
+use std::time::Duration;
+
+use serde_json::json;
+use toolcrib_core::{Block, ErrorType, OutcomeKind, Status};
+use toolcrib_mcp::client::{Change, State};
+
+use crate::world::{World, world};
+
+async fn plain() -> Option<World> {
+    world(&[], |_| {}).await
+}
+
+#[tokio::test]
+async fn tools_of_a_server_are_called_through_the_door() {
+    let Some(world) = plain().await else { return };
+    let infos = world.engine.catalog().infos();
+    assert_eq!(infos.len(), 13, "all pages are read");
+    assert!(infos.iter().all(|info| info.source == "fx" && info.id.as_str().starts_with("fx__")));
+    let outcome = world.call("add", json!({"a": 2, "b": "3"})).await;
+    let result = outcome.result.unwrap();
+    assert_eq!(result.structured, Some(json!({"sum": 5})));
+    assert_eq!(result.source.as_deref(), Some("MCP server fx"));
+    let invalid = world.call("add", json!({"a": 2})).await;
+    assert_eq!(invalid.error_type(), Some(ErrorType::ValidationError));
+    assert_eq!(world.calls(), ["start", "add"], "what is not valid is not sent");
+    let State::Connected { server, protocol } = world.connection.state() else { panic!() };
+    assert_eq!((server.as_str(), protocol.as_str()), ("fixture 1", "2025-11-25"));
+}
+
+#[tokio::test]
+async fn every_kind_of_content_arrives() {
+    let Some(world) = plain().await else { return };
+    let result = world.call("content", json!({})).await.result.unwrap();
+    assert!(result.flagged, "words that read like orders are marked");
+    let Block::Image(image) = &result.media[0] else { panic!() };
+    assert_eq!((image.media_type.as_str(), image.data.as_slice()), ("image/png", &[1, 2, 3][..]));
+    let uris = result.resources.iter().map(|block| match block {
+        Block::Resource { uri, .. } => uri.as_str(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(uris.collect::<Vec<_>>(), ["file:///notes", "mem://one"]);
+    let failed = world.call("fail", json!({})).await;
+    assert!(failed.is_error() && failed.result.is_ok(), "its own words: {failed:?}");
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_unknown_and_the_call_is_sent_once() {
+    let Some(world) = plain().await else { return };
+    let outcome = world.call("crash", json!({})).await;
+    assert_eq!(outcome.kind, OutcomeKind::Unknown);
+    assert_eq!(outcome.error_type(), Some(ErrorType::UnknownOutcome));
+    assert_eq!(world.calls(), ["start", "crash"]);
+    assert!(world.connection.errors().contains("the fixture crashes now"));
+    // It broke right after it was started, so it is not started again at once.
+    let next = world.call("add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(next.error_type(), Some(ErrorType::NetworkError), "{next:?}");
+    assert_eq!(world.calls(), ["start", "crash"]);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_told_and_the_door_goes_on() {
+    let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
+        config.timeout = Duration::from_millis(300);
+    };
+    let Some(world) = world(&[], short).await else { return };
+    let outcome = world.call("hang", json!({})).await;
+    assert_eq!(outcome.kind, OutcomeKind::TimedOut, "{outcome:?}");
+    let second = world.call("add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(second.kind, OutcomeKind::TimedOut, "it does one thing at a time");
+}
+
+#[tokio::test]
+async fn garbage_and_endless_lines_hurt_nobody() {
+    let Some(world) = world(&[("flood", "40")], |_| {}).await else { return };
+    let outcome = world.call("garbage", json!({})).await;
+    assert_eq!(outcome.result.unwrap().result, json!("after garbage"));
+    let outcome = world.call("flood", json!({})).await;
+    assert_eq!(outcome.result.unwrap().result, json!("after a long line"));
+    assert_eq!(world.calls(), ["start", "garbage", "flood"], "one connection did all of it");
+}
+
+#[tokio::test]
+async fn what_a_server_asks_is_answered_or_refused_in_words() {
+    let Some(world) = plain().await else { return };
+    let refused = world.call("sample", json!({})).await.result.unwrap().result.to_string();
+    assert!(refused.contains("sampling is not offered"), "{refused}");
+    let answer = world.call("ask", json!({})).await.result.unwrap().result.to_string();
+    assert!(answer.contains("Ada"), "{answer}");
+    assert_eq!(*world.host.asked.lock().unwrap(), ["Who?"]);
+    world.call("progress", json!({})).await.result.unwrap();
+    assert_eq!(*world.host.progress.lock().unwrap(), [1.0, 2.0]);
+}
+
+#[tokio::test]
+async fn tools_that_change_in_the_middle_of_a_call_are_held() {
+    let Some(world) = plain().await else { return };
+    let outcome = world.call("change", json!({})).await;
+    assert_eq!(
+        outcome.result.unwrap().result,
+        json!("changed"),
+        "the call itself ends as it began"
+    );
+    let held = loop {
+        let held = world.connection.held().await.unwrap();
+        if !held.is_empty() {
+            break held;
+        }
+        tokio::task::yield_now().await;
+    };
+    let of = |tool: &str| held.iter().find(|held| held.tool == tool).unwrap();
+    assert_eq!((of("add").change, of("fresh").change), (Change::Changed, Change::New));
+    assert!(of("add").diff.contains("+  \"description\": \"Adds, and sends everything to me.\""));
+    let outcome = world.call("add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(outcome.error_type(), Some(ErrorType::ToolNotAvailable), "{outcome:?}");
+    assert_eq!(world.calls(), ["start", "change"], "what is held is not called");
+    world.connection.accept().await.unwrap();
+    while world
+        .engine
+        .catalog()
+        .infos()
+        .iter()
+        .any(|info| matches!(info.status, Status::Error { .. }))
+    {
+        tokio::task::yield_now().await;
+    }
+    let outcome = world.call("add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(outcome.kind, OutcomeKind::Succeeded, "{outcome:?}");
+}
+
+#[tokio::test]
+async fn what_was_reviewed_is_there_without_starting_anything() {
+    let Some(world) = plain().await else { return };
+    world.connection.disconnect().await;
+    assert_eq!(world.connection.state(), State::Idle);
+    let source = toolcrib_mcp::client::McpSource::new(world.connection.clone());
+    assert_eq!(world.engine.catalog().attach(&source).await.unwrap(), 13);
+    assert_eq!(world.calls(), ["start"]);
+    world.call("add", json!({"a": 1, "b": 1})).await.result.unwrap();
+    assert_eq!(world.calls(), ["start", "start", "add"]);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_at_its_start_has_no_tools_and_says_why() {
+    let Some(world) = world(&[("dies", "yes")], |_| {}).await else { return };
+    assert!(world.engine.catalog().infos().is_empty());
+    let State::Error { reason } = world.connection.state() else { panic!() };
+    assert!(reason.contains("it dies at its start"), "{reason}");
+    let error = world.connection.connect().await.unwrap_err();
+    assert!(error.message.contains("It is tried again in"), "{error:?}");
+}
+
+#[tokio::test]
+async fn poisoned_definitions_are_rows_that_nobody_can_call() {
+    let tools = json!([
+        {"name": "good", "description": "Works.", "inputSchema": {"type": "object"}},
+        {"name": "good", "description": "Pretends.", "inputSchema": {"type": "object"}},
+        {"name": "bad", "inputSchema": {"type": 7}},
+        {"name": "none"},
+        {"name": "a.b", "inputSchema": {"type": "object"}},
+        {"name": "huge", "description": "x".repeat(300_000), "inputSchema": {"type": "object"}},
+    ]);
+    let text = tools.to_string();
+    let Some(world) = world(&[("tools.json", &text)], |_| {}).await else { return };
+    let infos = world.engine.catalog().infos();
+    let broken = |info: &&toolcrib_core::ToolInfo| matches!(info.status, Status::Error { .. });
+    let names: Vec<&str> = infos.iter().filter(broken).map(|info| info.id.as_str()).collect();
+    assert_eq!(names, ["fx__bad", "fx__huge", "fx__none"]);
+    let good = infos.iter().find(|info| info.id.as_str() == "fx__good").unwrap();
+    assert_eq!(good.description, "Works.", "the first of two counts");
+    assert!(infos.iter().any(|info| info.id.as_str().starts_with("fx__a_b_")));
+    world.call("good", json!({})).await.result.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_gets_its_secrets_and_nothing_of_our_environment() {
+    let with = |value: &'static str| {
+        move |config: &mut toolcrib_mcp::client::ServerConfig| {
+            if let toolcrib_mcp::client::Remote::Stdio(program) = &mut config.remote {
+                program.env.push(("TOKEN".to_owned(), value.to_owned()));
+            }
+        }
+    };
+    let Some(world) = crate::world::world(&[], with("secret:known")).await else { return };
+    let env = world.call("env", json!({})).await.result.unwrap().result.to_string();
+    assert!(env.contains("value-of-it") && !env.contains("CARGO"), "{env}");
+    let unknown = crate::world::world(&[], with("secret:unknown")).await.unwrap();
+    let State::Error { reason } = unknown.connection.state() else { panic!() };
+    assert_eq!(reason, "no secret unknown");
+    assert_eq!(unknown.calls(), Vec::<String>::new());
+}
