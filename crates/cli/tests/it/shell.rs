@@ -158,7 +158,7 @@ fn who_looks_on_sees_how_far_a_command_is() {
 #[test]
 fn a_run_that_is_stopped_takes_its_background_along() {
     let env = enabled();
-    env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"Bash\"\n");
+    env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"Bash\"\nunsafe = true\n");
     // No other command line of this machine has this number.
     let long = format!("sleep 77{}", std::process::id());
     let turns = format!(
