@@ -47,8 +47,7 @@ pub trait Streams: Send + Sync {
 /// How far a call is that still runs: for people who watch, never for the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Progress {
-    /// In words, or the newest lines of what it writes. What is beyond [`defaults::PROGRESS_CHARS`](crate::defaults::PROGRESS_CHARS)
-    /// characters is left out at the front.
+    /// In words, or the newest lines of what it writes. What is beyond 2,000 characters is left out at the front.
     pub message: String,
     /// How much of it is done, in whatever the tool counts.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -134,9 +134,15 @@ impl Servers {
         let mut held = self.hold(ctx, asked.language, &asked.project).await?;
         let said = ask(&mut held, roots, &asked).await;
         let said = held.done(said)?;
+        // Of one that is ill, "nothing is wrong" means less.
+        let ailment = held.ailment().filter(|_| asked.query.action == Action::Diagnostics);
         drop(held);
         let seen = roots.clone();
-        blocking(move || tell(&Telling::new(&seen), &asked, &said)).await
+        let told = blocking(move || tell(&Telling::new(&seen), &asked, &said)).await?;
+        Ok(match ailment {
+            Some(words) => format!("{told}\nThe language server says of itself: {words}"),
+            None => told,
+        })
     }
 }
 
@@ -293,9 +299,10 @@ fn tell(telling: &Telling<'_>, asked: &Asked, said: &Value) -> Result<String, To
             }
             let to = query.new_name.as_deref().unwrap_or_default();
             let mut out = String::new();
+            let s = if files.len() == 1 { "" } else { "s" };
             let _ = writeln!(
                 out,
-                "Renaming {name} to {to} would change {} files. Nothing was changed; to do it, apply this diff with diff_editor.\n",
+                "Renaming {name} to {to} would change {} file{s}. Nothing was changed; to do it, apply this diff with diff_editor.\n",
                 files.len()
             );
             out.push_str(&text);

@@ -140,6 +140,11 @@ impl Held {
         Ok((session, &self.until))
     }
 
+    /// What the server says is wrong with itself; nothing = all is well.
+    pub(super) fn ailment(&self) -> Option<String> {
+        self.guard.as_ref().and_then(Session::ailment)
+    }
+
     /// Takes note of how the call went: a server that is of no use any more ends here.
     pub(super) fn done<T>(&mut self, result: Result<T, Trouble>) -> Result<T, ToolError> {
         let trouble = match result {

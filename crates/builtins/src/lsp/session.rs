@@ -317,6 +317,10 @@ impl Session {
         }
     }
 
+    pub(super) fn ailment(&self) -> Option<String> {
+        self.shared.ailment()
+    }
+
     pub(super) fn published(&self, uri: &str) -> Published {
         self.shared.published(uri)
     }

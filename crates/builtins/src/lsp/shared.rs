@@ -14,6 +14,8 @@ const MAX_FILES: usize = 2000;
 const MAX_DIAGNOSTICS: usize = 1000;
 /// Works in progress that are told apart; a server that begins more without ending any is not waited for.
 const MAX_PROGRESS: usize = 256;
+/// Characters of what a server says is wrong with itself.
+const MAX_AILMENT: usize = 500;
 /// Bytes of its standard error that are kept.
 const MAX_STDERR: usize = 4 * 1024;
 
@@ -57,6 +59,8 @@ struct State {
     progress: HashSet<String>,
     /// Whether it says of itself that it has nothing to do.
     quiescent: Option<bool>,
+    /// What it says is wrong with itself, or with how it sees the project.
+    ailment: Option<String>,
     dead: Option<String>,
     stderr: Vec<u8>,
 }
@@ -138,6 +142,11 @@ impl Shared {
         self.state().diagnostics.get(uri).cloned().unwrap_or_default()
     }
 
+    /// What it says is wrong with itself; nothing = all is well.
+    pub(super) fn ailment(&self) -> Option<String> {
+        self.state().ailment.clone().filter(|words| !words.trim().is_empty())
+    }
+
     /// Whether it is at work by itself: loading, indexing, checking.
     pub(super) fn is_busy(&self) -> bool {
         let state = self.state();
@@ -210,6 +219,10 @@ impl Shared {
             // rust-analyzer's own, which we ask for.
             "experimental/serverStatus" => {
                 state.quiescent = params.get("quiescent").and_then(Value::as_bool);
+                let words = |name: &str| params.get(name).and_then(Value::as_str);
+                let is_ill = words("health").is_some_and(|health| health != "ok");
+                let said = words("message").unwrap_or_default().chars().take(MAX_AILMENT);
+                state.ailment = is_ill.then(|| said.collect());
             }
             _ => {}
         }

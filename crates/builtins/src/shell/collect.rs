@@ -39,7 +39,9 @@ impl Collector {
         self.newest
             .extend_from_slice(bytes.get(bytes.len().saturating_sub(NEWEST)..).unwrap_or_default());
         self.newest.drain(..self.newest.len().saturating_sub(NEWEST));
-        self.call.progress(|| Progress::from(whole_lines(&self.newest)));
+        if bytes.iter().any(is_break) {
+            self.call.progress(|| Progress::from(whole_lines(&self.newest)));
+        }
         if let Some(sink) = &mut self.sink {
             sink.write(bytes);
         } else if self.all.len() + bytes.len() <= self.kept {
@@ -62,9 +64,13 @@ impl Collector {
     }
 }
 
+/// What ends a line; bars that fill up go back to its beginning.
+fn is_break(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
 /// What of the end of a stream is whole lines: half of one may be half of a secret, which nobody would know again.
 fn whole_lines(end: &[u8]) -> String {
-    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
     let last = end.iter().rposition(is_break).map_or(0, |at| at + 1);
     let first =
         if end.len() < NEWEST { 0 } else { end.iter().position(is_break).map_or(0, |at| at + 1) };

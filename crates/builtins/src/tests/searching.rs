@@ -37,18 +37,18 @@ async fn lines_are_found_in_the_order_of_paths() {
     for (args, expected) in [
         (
             json!({"pattern": "parse", "include": "*.py", "case_sensitive": true}),
-            "2 matching lines in 1 files",
+            "2 matching lines in 1 file",
         ),
-        (json!({"pattern": "parse(", "literal": true}), "2 matching lines in 1 files"),
+        (json!({"pattern": "parse(", "literal": true}), "2 matching lines in 1 file"),
         (json!({"pattern": "pars", "whole_words": true}), "Nothing matches pars in ."),
         (json!({"pattern": "parse", "exclude": "src/**"}), "3 matching lines in 3 files"),
-        (json!({"pattern": "parse", "path": "src/deep"}), "1 matching lines in 1 files"),
+        (json!({"pattern": "parse", "path": "src/deep"}), "1 matching line in 1 file"),
         (json!({"pattern": "parse", "include_ignored": true}), "9 matching lines in 8 files"),
-        (json!({"pattern": "parse", "path": "node_modules"}), "1 matching lines in 1 files"),
-        (json!({"pattern": "parse", "path": "out/made.py"}), "1 matching lines in 1 files"),
+        (json!({"pattern": "parse", "path": "node_modules"}), "1 matching line in 1 file"),
+        (json!({"pattern": "parse", "path": "out/made.py"}), "1 matching line in 1 file"),
         (
             json!({"pattern": "^def|^import", "files_only": true}),
-            "2 matching lines in 1 files (8 searched).\nsrc/main.py: 2",
+            "2 matching lines in 1 file (8 searched).\nsrc/main.py: 2",
         ),
         (
             json!({"pattern": "no such thing"}),
@@ -68,7 +68,7 @@ async fn context_limits_and_long_lines() {
     let text = shop.ok("code_search", json!({"pattern": "x", "context": 1})).await;
     assert_eq!(
         text,
-        "2 matching lines in 1 files (1 searched).\na.txt-2- 2\na.txt:3: x3\na.txt-4- 4\n--\na.txt-7- 7\na.txt:8: x8\na.txt-9- 9"
+        "2 matching lines in 1 file (1 searched).\na.txt-2- 2\na.txt:3: x3\na.txt-4- 4\n--\na.txt-7- 7\na.txt:8: x8\na.txt-9- 9"
     );
     let text =
         shop.ok("code_search", json!({"pattern": "x", "context": 1, "max_results": 1})).await;
@@ -129,7 +129,7 @@ async fn nothing_outside_and_nothing_of_ours_is_searched() {
     std::fs::hard_link(shop.at("state/db"), shop.at("other_name")).expect("link");
     let text = shop.ok("code_search", json!({"pattern": "needle"})).await;
     // A protected folder is known by itself; what a hard link leads to from elsewhere is a file of the workspace.
-    assert!(text.starts_with("1 matching lines in 1 files (1 searched).\nother_name:1:"), "{text}");
+    assert!(text.starts_with("1 matching line in 1 file (1 searched).\nother_name:1:"), "{text}");
     assert!(text.ends_with("(3 entries are out of reach of file tools.)"), "{text}");
     for path in ["link", "../out", "state", ".toolcrib", "file"] {
         shop.fails("code_search", json!({"pattern": "x", "path": path}), ErrorType::PathNotAllowed)
@@ -186,5 +186,5 @@ async fn hostile_ignore_files_hide_nothing_else() {
     assert!(text.contains("a.txt:1:") || text.starts_with("Nothing"), "{text}");
     shop.put(".gitignore", b"\xff\xfe\n/b.txt\n");
     let text = shop.ok("code_search", json!({"pattern": "needle"})).await;
-    assert_eq!(text, "1 matching lines in 1 files (2 searched).\na.txt:1: needle");
+    assert_eq!(text, "1 matching line in 1 file (2 searched).\na.txt:1: needle");
 }

@@ -12,7 +12,7 @@ use toolcrib_core::{
 };
 
 use super::find_files::{NOT_SEARCHED, Pattern};
-use super::{aliases, blocking, examples, file_spec, on_file};
+use super::{aliases, blocking, counted, examples, file_spec, on_file};
 use crate::fs::sweep::{Skip, Swept, Visit as _, sweep};
 use crate::fs::walk::Limits;
 use crate::fs::{Fault, Last, Node, Workspace, read};
@@ -192,8 +192,10 @@ fn told(args: &Args, start: &str, found: &Found, swept: &Swept) -> ToolOutput {
         format!("Nothing matches {} in {start} ({} files searched).", args.pattern, found.searched)
     } else {
         format!(
-            "{} matching lines in {} files ({} searched).",
-            found.matches, found.matching, found.searched
+            "{} in {} ({} searched).",
+            counted(found.matches, "matching line"),
+            counted(found.matching, "file"),
+            found.searched
         )
     };
     if shown < total {

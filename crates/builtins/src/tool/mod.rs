@@ -135,3 +135,7 @@ fn with_warning(mut text: String, warning: Option<String>) -> String {
     }
     text
 }
+/// So many of something, as people say it.
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -232,7 +232,7 @@ for message in requests():
         |name: &str| json!({"action": "rename", "file": ASK, "symbol": "größe", "new_name": name});
     let text = shop.ok(rename("size")).await;
     assert!(
-        text.starts_with("Renaming größe to size would change 1 files. Nothing was changed"),
+        text.starts_with("Renaming größe to size would change 1 file. Nothing was changed"),
         "{text}"
     );
     assert!(text.contains("--- a/a.go\n+++ b/a.go\n"), "{text}");

@@ -74,6 +74,27 @@ async fn variables_stay_in_a_run_and_only_there() {
 }
 
 #[tokio::test]
+async fn a_kernel_ends_with_its_run() {
+    let world = World::new().await;
+    world.full("x = 40").await;
+    assert_eq!(world.full("x").await.text(), "40");
+    world.kernels.end(RunId::fresh());
+    assert_eq!(world.full("x").await.text(), "40", "another run's end is none of its business");
+    for end in [
+        |world: &World| world.kernels.end(world.run.unwrap()),
+        |world: &World| {
+            world.kernels.end_all();
+        },
+    ] {
+        world.full("x = 40").await;
+        end(&world);
+        let scratch = std::fs::read_dir(world.folder.path().join("scratch")).unwrap();
+        assert_eq!(scratch.count(), 0, "its files are gone with it");
+        assert!(world.full("x").await.text().ends_with("NameError: name 'x' is not defined"));
+    }
+}
+
+#[tokio::test]
 async fn without_a_level_code_goes_where_it_can_run() {
     let world = World::new().await;
     let check = async |code: &str, level: &str, text: &str| {

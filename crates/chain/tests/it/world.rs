@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toolcrib_chain::{Environment, Setup, source};
+use toolcrib_chain::{Environment, Kernels, Setup, source_with};
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
     ArtifactRef, Block, CallCtx, CallId, CancellationToken, Context, ErrorType, Handler, RunId,
@@ -59,6 +59,7 @@ pub(crate) struct World {
     pub(crate) setup: Setup,
     pub(crate) kept: Kept,
     pub(crate) run: Option<RunId>,
+    pub(crate) kernels: Arc<Kernels>,
 }
 
 /// The `PATH` and `HOME` of whoever runs the tests: where its Python is.
@@ -89,9 +90,10 @@ impl World {
             memory: 1 << 30,
         };
         change(&mut setup);
-        let entries = source(setup.clone()).load().await.unwrap();
+        let kernels = Arc::new(Kernels::default());
+        let entries = source_with(setup.clone(), Arc::clone(&kernels)).load().await.unwrap();
         let tool = Arc::clone(entries.first().unwrap().handler().unwrap());
-        Self { folder, tool, setup, kept: Kept::default(), run: Some(RunId::fresh()) }
+        Self { folder, tool, setup, kernels, kept: Kept::default(), run: Some(RunId::fresh()) }
     }
 
     pub(crate) fn context(&self) -> CallCtx {

@@ -158,6 +158,6 @@ mod tests {
         check("--version", false);
         check("-V -- true", false);
         check("--level middling -- true", false);
-        check("--nothing -- true", false);
+        check("--nothing -- true", true);
     }
 }

@@ -1,10 +1,11 @@
 //! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for each conversation.
 
+use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::TestEnv;
+use crate::support::{self, DaemonProcess, TestEnv};
 
 fn enabled() -> TestEnv {
     let env = TestEnv::new();
@@ -149,4 +150,68 @@ fn stopped_tools_stop_what_another_process_runs() {
         let (reply, _) = call.join().unwrap();
         assert_eq!(reply["outcome"], "cancelled", "{reply}");
     });
+}
+
+/// Reads events of a run until one is as wanted.
+fn until(events: &mut impl Iterator<Item = Value>, is_it: impl Fn(&Value) -> bool) -> Value {
+    events.find(|event| is_it(event)).expect("it never came")
+}
+
+#[test]
+fn who_looks_on_sees_how_far_a_command_is() {
+    let env = enabled();
+    let turns = "  - calls: [{tool: execute_shell_command, args: {command: 'for i in 1 2 3; do echo step $i; printf half; sleep 0.2; echo; done'}}]\n  - say: Done.\n";
+    let ended = env.play(turns, &["--policy", "auto", "--json"]).code(0);
+    let events: Vec<Value> = ended.stdout.lines().map(support::json).collect();
+    let is_progress = |event: &&Value| event["state"] == "progress";
+    let told: Vec<&Value> = events.iter().filter(is_progress).collect();
+    assert_eq!(told[0]["message"], "step 1\n", "{told:?}");
+    assert!(told.iter().any(|event| event["message"] == "step 1\nhalf\nstep 2\n"), "{told:?}");
+    assert!(told.iter().all(|event| event["call"].is_string()));
+    // The result has it whole, and once.
+    let done = events.iter().find(|event| event["state"] == "output-available").unwrap();
+    assert!(done["output"].to_string().contains("half"), "{done}");
+}
+
+#[test]
+fn a_run_that_is_stopped_takes_its_background_along() {
+    let env = enabled();
+    env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"Bash\"\nunsafe = true\n");
+    // No other command line of this machine has this number.
+    let long = format!("sleep 77{}", std::process::id());
+    let turns = format!(
+        "  - calls: [{{tool: execute_shell_command, args: {{command: '{long}', background: true}}}}]\n  - calls: [{{tool: execute_shell_command, args: {{command: 'echo waits; sleep 60', timeout: 90}}}}]\n  - say: Done.\n"
+    );
+    let model = env.script("script", &turns);
+    let daemon = DaemonProcess::start(&env, &["--model", &model]);
+    let mut run = env.command(&["run", "go", "--daemon", "--json"]).spawn().unwrap();
+    let lines = BufReader::new(run.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut events = lines.map(|line| support::json(&line));
+    let id = until(&mut events, |event| event["type"] == "run-start")["run"].clone();
+    until(&mut events, |event| event["message"].as_str().is_some_and(|text| text == "waits\n"));
+    assert!(is_running(&long), "the program in the background");
+    let token = env.run(&["token", "show"]).code(0).stdout;
+    let answer = daemon.raw(&format!(
+        "POST /api/v1/runs/{}/stop HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nContent-Length: 0\r\nAuthorization: Bearer {}\r\n\r\n",
+        id.as_str().unwrap(),
+        token.trim()
+    ));
+    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+    until(&mut events, |event| event["type"] == "run-end");
+    for _ in 0..500 {
+        if !is_running(&long) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(!is_running(&long), "nobody is there any more who could use it");
+    run.wait().unwrap();
+    daemon.stop(&env).0.code(0);
+}
+
+/// Whether a process has this command line.
+fn is_running(line: &str) -> bool {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|found| String::from_utf8_lossy(&found).replace('\0', " ").trim() == line)
 }

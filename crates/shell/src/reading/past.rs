@@ -4,6 +4,9 @@
 //! pays from the line's fuel. When that is used up the line is not understood, which is the strict side.
 #![deny(clippy::indexing_slicing)]
 
+mod input;
+mod programs;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -14,6 +17,7 @@ use super::{builtins, loose};
 use crate::grammar::{self, Found, Part, What};
 use crate::line::{Block, Fault, Kind, Reading, Segment, Word};
 use crate::token::Value;
+use input::{Completed, is_input};
 
 /// Texts in texts that are followed.
 const MAX_TEXTS: usize = 16;
@@ -21,11 +25,6 @@ const MAX_TEXTS: usize = 16;
 const MAX_PAST: usize = 8;
 /// Global options of git that are followed.
 const MAX_GIT: usize = 64;
-
-/// Lines of a text that `xargs` puts into its command.
-const MAX_LINES: usize = 64;
-/// The word that stands for what `xargs` reads.
-const INPUT: &str = "(standard input)";
 
 /// Words with what was done with them.
 struct List {
@@ -52,15 +51,6 @@ struct Job {
     /// It is known that a command begins there.
     exact: bool,
     texts: usize,
-}
-
-/// A command of `xargs`.
-#[derive(Clone)]
-struct Completed {
-    words: Arc<[Word]>,
-    /// What a line of the input replaces.
-    place: Option<Arc<str>>,
-    job: Job,
 }
 
 /// Reads the commands of a line.
@@ -413,188 +403,6 @@ impl Reader {
         self.is_fed |= args.iter().any(|word| known(word).is_none_or(is_text));
     }
 
-    /// A command to which standard input adds words. Where it begins may not be known: then any word may.
-    fn completed(
-        &mut self,
-        job: &Job,
-        start: usize,
-        allow: bool,
-        place: Option<&str>,
-        is_start: bool,
-    ) {
-        let words = self.words(job);
-        let inner = words.get(start..).unwrap_or_default();
-        if inner.is_empty() {
-            return;
-        }
-        let job = Job { start, allow: false, ..job.clone() };
-        self.is_fed = true;
-        let replaced = |word: &Word| match word {
-            Word::Known(text) if place.is_some_and(|place| text.contains(place)) => input(),
-            word => word.clone(),
-        };
-        if inner.last().is_some_and(is_input) && place.is_none() {
-            // The words of an outer one are completed already.
-            self.jobs.push(Job { allow, ..job });
-            return;
-        }
-        if !self.pay(inner.len().saturating_mul(16)) {
-            self.jobs.push(job);
-            return;
-        }
-        let completed: Arc<[Word]> = inner.iter().map(replaced).chain([input()]).collect();
-        let list = self.list(completed);
-        let whole = Job { list, start: 0, allow, ..job.clone() };
-        if !is_start {
-            return self.rest(&whole, 0);
-        }
-        self.jobs.push(whole);
-        if self.completed.len() < MAX_TEXTS && self.pay(inner.len().saturating_mul(16)) {
-            let place = place.map(Arc::from);
-            self.completed.push(Completed { words: inner.into(), place, job: job.clone() });
-        }
-        self.jobs.push(job);
-    }
-
-    /// Input is the program, or the text of a shell: nobody knows what runs.
-    fn input_runs(&mut self) {
-        let block = Block::ComputedName(INPUT.to_owned());
-        if !self.blocks.contains(&block) {
-            self.blocks.push(block);
-        }
-    }
-
-    /// `env -S TEXT`
-    fn split_string(&mut self, args: &[Word], job: &Job) {
-        let flag = |text: &str| -> Option<(bool, String)> {
-            let long = text.strip_prefix("--split-string");
-            let value = long.map(|rest| rest.trim_start_matches('=')).or_else(|| {
-                let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
-                letters.split_once('S').map(|(_, value)| value)
-            })?;
-            Some((value.is_empty(), value.to_owned()))
-        };
-        let near = args.get(..args.len().min(MAX_GIT)).unwrap_or_default();
-        let Some((at, (is_next, value))) =
-            near.iter().enumerate().find_map(|(i, word)| Some((i, flag(known(word)?)?)))
-        else {
-            return;
-        };
-        let next = args.get(at.saturating_add(1)).and_then(known).unwrap_or_default();
-        let (text, after) = if is_next { (next, 2) } else { (value.as_str(), 1) };
-        let rest = args.get(at.saturating_add(after)..).unwrap_or_default();
-        if !self.pay(text.len().saturating_add(rest.len().saturating_mul(16))) {
-            return;
-        }
-        let words: Vec<Word> = loose::pieces(text).into_iter().flatten().collect();
-        let words: Arc<[Word]> = words.into_iter().chain(rest.iter().cloned()).collect();
-        let list = self.list(words);
-        let job = Job { list, start: 0, ..job.clone() };
-        self.jobs.push(job.clone());
-        self.rest(&job, 0);
-    }
-
-    /// `find … -exec COMMAND ;`
-    fn find(&mut self, job: &Job, args: &[Word]) {
-        let Some(list) = self.lists.get_mut(job.list) else { return };
-        if list.finds <= job.start {
-            return;
-        }
-        list.finds = job.start;
-        let is_end = |word: &Word| matches!(known(word), Some(";" | "+"));
-        let mut end = 0;
-        let actions =
-            args.iter().enumerate().filter_map(|(at, word)| Some((at, action(known(word)?)?)));
-        for (at, joined) in actions {
-            let from = at.saturating_add(1);
-            if end < from {
-                let after = args.get(from..).unwrap_or_default();
-                end = after.iter().position(is_end).map_or(args.len(), |i| from.saturating_add(i));
-            }
-            let inner = args.get(from..end).unwrap_or_default();
-            if !joined.is_empty() {
-                if !self.pay(joined.len().saturating_add(inner.len().saturating_mul(16))) {
-                    return self.rest(job, job.start.saturating_add(from).saturating_add(1));
-                }
-                let first = Word::Known(joined.to_owned());
-                let list = self.list(std::iter::once(first).chain(inner.iter().cloned()).collect());
-                self.jobs.push(Job { list, start: 0, ..job.clone() });
-            }
-            if inner.is_empty() {
-                continue;
-            }
-            if end == args.len() || !self.pay(inner.len().saturating_mul(16)) {
-                return self.rest(job, job.start.saturating_add(from).saturating_add(1));
-            }
-            let list = self.list(inner.into());
-            self.jobs.push(Job { list, start: 0, ..job.clone() });
-        }
-    }
-
-    /// Past git's own options, and into the commands that its settings and some subcommands run.
-    fn git(&mut self, job: &Job, reading: &Reading, after: usize) {
-        let args = reading.args();
-        let mut skipped = 0;
-        let understood = loop {
-            let Some(text) = args.get(skipped).map(known) else { break true };
-            let Some(text) = text.filter(|_| skipped < MAX_GIT) else { break false };
-            if !text.starts_with('-') {
-                break true;
-            }
-            let value = args.get(skipped.saturating_add(1)).and_then(known);
-            let setting = match text {
-                "-c" | "--config-env" => value,
-                _ => text.strip_prefix("-c"),
-            };
-            if let Some(setting) = setting {
-                self.git_setting(setting, job);
-            }
-            skipped = skipped.saturating_add(match text {
-                "-C" | "-c" | "--exec-path" | "--git-dir" | "--work-tree" | "--namespace"
-                | "--super-prefix" | "--config-env" | "--attr-source" | "--list-cmds" => 2,
-                _ => 1,
-            });
-        };
-        if skipped > 0 {
-            self.readings.push(reading.renamed(Word::Known("git".to_owned()), skipped));
-        }
-        if !understood {
-            self.git_rest(job, reading, skipped);
-        }
-        let runs = |text: &str| {
-            matches!(text, "foreach" | "run" | "filter-branch" | "rebase" | "difftool")
-        };
-        let near = args.get(skipped..args.len().min(skipped.saturating_add(4))).unwrap_or_default();
-        if near.iter().filter_map(known).any(runs) {
-            self.rest(job, after.saturating_add(skipped));
-            self.rest_texts(job, after.saturating_add(skipped));
-        }
-    }
-
-    fn git_setting(&mut self, setting: &str, job: &Job) {
-        let value = setting.split_once('=').map_or("", |(_, value)| value);
-        let text = value.strip_prefix('!').unwrap_or(value);
-        if text.contains([' ', '/']) || value.starts_with('!') {
-            self.text(text, job, false);
-        }
-        if let Some(words) = setting.strip_prefix("alias.").filter(|_| !value.starts_with('!')) {
-            let text = format!("git {}", words.split_once('=').map_or("", |(_, value)| value));
-            self.text(&text, job, false);
-        }
-    }
-
-    /// The subcommand may be any later word.
-    fn git_rest(&mut self, job: &Job, reading: &Reading, from: usize) {
-        let Some(list) = self.lists.get_mut(job.list) else { return };
-        if list.git <= job.start {
-            return;
-        }
-        list.git = job.start;
-        for skipped in from..reading.args().len() {
-            self.readings.push(reading.renamed(Word::Known("git".to_owned()), skipped));
-        }
-    }
-
     /// A text that a shell gets. Only where one certainly gets it, not understanding it is a fault.
     fn text(&mut self, text: &str, job: &Job, is_certain: bool) {
         if job.texts >= MAX_TEXTS {
@@ -656,100 +464,6 @@ impl Reader {
         self.loose(text, &Arc::default(), 0);
         self.work();
     }
-
-    /// Gives what the line's commands write, and its here-documents, to a shell in it.
-    pub(super) fn feed(&mut self) {
-        let job = Job {
-            list: 0,
-            start: 0,
-            past: ["(input)".to_owned()].into(),
-            allow: false,
-            exact: false,
-            texts: 1,
-        };
-        let mut next = 0;
-        while let Some(text) = self.inputs.get(next).cloned() {
-            next = next.saturating_add(1);
-            for completed in self.completed.clone() {
-                self.complete(&completed, &text);
-            }
-            self.text(&text, &job, self.is_certain);
-            self.work();
-        }
-    }
-
-    /// What `xargs` runs with the words of a text.
-    fn complete(&mut self, completed: &Completed, text: &str) {
-        let Completed { words, place, job } = completed;
-        if let Some(place) = place {
-            for line in text.lines().take(MAX_LINES) {
-                self.replace(words, place, line.trim(), job);
-            }
-        }
-        if !self.pay(text.len().saturating_add(words.len()).saturating_mul(16)) {
-            return;
-        }
-        let more: Vec<Word> = loose::pieces(text).into_iter().flatten().collect();
-        let list = self.list(words.iter().cloned().chain(more).collect());
-        self.jobs.push(Job { list, start: 0, ..job.clone() });
-    }
-
-    /// What `xargs` runs with a line in the place of what it replaces.
-    fn replace(&mut self, words: &Arc<[Word]>, place: &str, line: &str, job: &Job) {
-        if self.fuel == 0 {
-            return;
-        }
-        let cost = |word: &Word| {
-            let text = known(word).unwrap_or_default();
-            let places = text.matches(place).count();
-            places.saturating_mul(line.len()).saturating_add(text.len()).saturating_add(16)
-        };
-        if !self.pay(words.iter().map(cost).fold(0, usize::saturating_add)) {
-            return;
-        }
-        let replaced = |word: &Word| match word {
-            Word::Known(text) => Word::Known(text.replace(place, line)),
-            word => word.clone(),
-        };
-        let list = self.list(words.iter().map(replaced).collect());
-        self.jobs.push(Job { list, start: 0, ..job.clone() });
-    }
-}
-
-/// What begins a command in the arguments of `find` and `fd`, with the part of the command that stands in the same word.
-fn action(text: &str) -> Option<&str> {
-    if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
-        return Some("");
-    }
-    if let Some(long) = text.strip_prefix("--exec") {
-        let long = long.strip_prefix("-batch").unwrap_or(long);
-        return if long.is_empty() { Some("") } else { long.strip_prefix('=') };
-    }
-    let is_test = matches!(
-        text,
-        "-regex"
-            | "-regextype"
-            | "-iregex"
-            | "-maxdepth"
-            | "-context"
-            | "-exclude"
-            | "-executable"
-            | "-xdev"
-            | "-xtype"
-            | "-xattr"
-            | "-xattrname"
-    );
-    let letters = text.strip_prefix('-').filter(|text| !text.starts_with('-') && !is_test)?;
-    let (before, command) = letters.split_once(['x', 'X'])?;
-    before.bytes().all(|b| b.is_ascii_alphanumeric()).then_some(command)
-}
-
-fn input() -> Word {
-    Word::Unknown(INPUT.to_owned())
-}
-
-fn is_input(word: &Word) -> bool {
-    matches!(word, Word::Unknown(text) if text == INPUT)
 }
 
 /// `command -v` and `-V` look a name up and run nothing.

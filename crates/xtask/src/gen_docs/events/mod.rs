@@ -12,7 +12,7 @@ use crate::tree;
 use source::{Body, Member, Type, Variant};
 
 /// Where the types are.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "crates/agent/src/events.rs",
     "crates/agent/src/machine/state.rs",
     "crates/agent/src/context/prices.rs",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 10] = [
     "crates/core/src/grant.rs",
     "crates/core/src/outcome.rs",
     "crates/core/src/spec.rs",
+    "crates/core/src/tool.rs",
 ];
 
 const ABOUT: &str = "# Events
@@ -35,7 +36,7 @@ A run begins with `run-start` and ends with `run-end`, or with `run-paused` wher
 \"exit_code\": …}`. What a command of `toolcrib chat` says is a line `{\"type\": \"command\", \"line\": …, \"text\": …}`.
 
 The states of a call in `tool` events are those that common chat front ends share: `input-streaming`, `input-available`,
-`approval-requested`, `approval-responded`, `output-available`, `output-error`, `output-denied`. Before `input-available` a call has no id; its
+`approval-requested`, `approval-responded`, `output-available`, `output-error`, `output-denied`; and `progress`, while it runs. Before `input-available` a call has no id; its
 `round` and `index` say which one it is. After `retry`, pieces since the last `request` are void.
 
 ";
