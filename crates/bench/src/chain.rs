@@ -72,7 +72,12 @@ pub(crate) fn run(table: &mut Table) {
         let args = json!({"code": code, "timeout": 1});
         ms(&runtime, &tools, "tool_chain", &args) - 1000.0
     });
-    table.at_most("chain: hostile scripts, beyond their limit", late.fold(0.0, f64::max), "ms", 100.0);
+    table.at_most(
+        "chain: hostile scripts, beyond their limit",
+        late.fold(0.0, f64::max),
+        "ms",
+        100.0,
+    );
 }
 
 /// A script that waits for a person: the size of what is kept, and the time from the decision to the end.
@@ -80,21 +85,35 @@ fn put_aside(table: &mut Table, runtime: &Runtime, tools: &Toolcrib, folder: &Pa
     let code = "rows = []\nfor i in range(100): rows.append({'id': i, 'name': 'row ' + str(i)})\nt = await list_dir()\nlen(rows)";
     let (mut bytes, mut took) = (0, Vec::new());
     for _ in 0..SCRIPTS {
-        let batch = tools.batch_of(vec![Call::new("tool_chain", json!({"code": code}))], Origin::Rest);
+        let batch =
+            tools.batch_of(vec![Call::new("tool_chain", json!({"code": code}))], Origin::Rest);
         let batch = Batch { run: None, ..batch };
         let answer = runtime.block_on(tools.engine().invoke(batch)).pop().expect("an answer");
         let Answer::Suspended(request) = answer else { panic_with(&answer) };
         bytes = bytes.max(largest(&folder.join("state/python/suspended")));
         std::thread::sleep(PAUSE);
-        let record =
-            DecisionRecord { decision: Decision::approve(), decided_by: "ann".into(), decided_at: 0 };
+        let record = DecisionRecord {
+            decision: Decision::approve(),
+            decided_by: "ann".into(),
+            decided_at: 0,
+        };
         let begun = Instant::now();
         let ended = runtime.block_on(tools.engine().decide(request.id, record));
         took.push(begun.elapsed().as_secs_f64() * 1000.0);
         ended.expect("a decision").expect("its end");
     }
-    table.at_most("chain: what is kept of a script with 100 rows", bytes as f64 / 1024.0, "KiB", 64.0);
-    table.at_most("chain: from a decision to the end of the script", median(took.into_iter()), "ms", 5.0);
+    table.at_most(
+        "chain: what is kept of a script with 100 rows",
+        bytes as f64 / 1024.0,
+        "KiB",
+        64.0,
+    );
+    table.at_most(
+        "chain: from a decision to the end of the script",
+        median(took.into_iter()),
+        "ms",
+        5.0,
+    );
 }
 
 fn panic_with(answer: &Answer) -> ! {

@@ -22,7 +22,9 @@ fn stopped(end: &End, seconds: f64) -> Option<(&'static str, String)> {
     match end {
         End::TimedOut => Some((
             "timeout",
-            format!("The script timed out after {seconds}s. Do less in one script, or give a longer timeout (at most 300)."),
+            format!(
+                "The script timed out after {seconds}s. Do less in one script, or give a longer timeout (at most 300)."
+            ),
         )),
         End::Died(death) => {
             let why = match death {
@@ -99,7 +101,11 @@ fn printed(ctx: &CallCtx, block: Option<Block>) -> Option<String> {
         Block::Text { text, .. } => Some(bounded(ctx, text, "text/plain", PRINTED_BYTES).0),
         Block::Spilled { preview, total_bytes, artifact, .. } => {
             let whole = artifact.map(|artifact| artifact.0);
-            Some(format!("{}\n{}", ends(&preview, PRINTED_BYTES), place(total_bytes, whole.as_ref())))
+            Some(format!(
+                "{}\n{}",
+                ends(&preview, PRINTED_BYTES),
+                place(total_bytes, whole.as_ref())
+            ))
         }
         _ => None,
     }

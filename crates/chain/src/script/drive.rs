@@ -34,7 +34,10 @@ pub(super) enum End {
     TimedOut,
     Died(Death),
     /// It waits for this decision; what is needed to go on is there, unless the worker could not give it.
-    Waits { request: Box<ApprovalRequest>, snapshot: Option<String> },
+    Waits {
+        request: Box<ApprovalRequest>,
+        snapshot: Option<String>,
+    },
     /// What was kept of it cannot be used; nothing has happened.
     Unreadable,
 }
@@ -217,7 +220,8 @@ impl<'a> Chain<'a> {
                     return Ok(End::Waits { request, snapshot });
                 }
                 Some(Said::Done(done)) => {
-                    let is_late = done.raised.as_ref().is_some_and(|raised| raised.is_out_of_time());
+                    let is_late =
+                        done.raised.as_ref().is_some_and(|raised| raised.is_out_of_time());
                     return Ok(if is_late { End::TimedOut } else { End::Done(Box::new(done)) });
                 }
                 // It says that it waits before anything else.
@@ -279,10 +283,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The place, the tool and the arguments of a call that may be made.
-    fn admitted(
-        &mut self,
-        wanted: &Wanted,
-    ) -> Result<(usize, String, serde_json::Value), Reply> {
+    fn admitted(&mut self, wanted: &Wanted) -> Result<(usize, String, serde_json::Value), Reply> {
         let raise = |kind, text| Reply::Raise { kind, text };
         let Some(entry) = policy::find(&self.view, &wanted.name) else {
             return Err(raise(Kind::Unknown, format!("Unknown tool: '{}'", wanted.name)));
@@ -310,9 +311,8 @@ impl<'a> Chain<'a> {
         let id = line.and_then(|line| line.call).unwrap_or_else(CallId::fresh);
         let name = line.map_or_else(|| wanted.name.clone(), |line| line.tool.clone());
         let entry = policy::find(&self.view, &wanted.name);
-        let args = entry.map(|entry| {
-            stub::arguments(entry.spec(), wanted.args.clone(), wanted.named.clone())
-        });
+        let args = entry
+            .map(|entry| stub::arguments(entry.spec(), wanted.args.clone(), wanted.named.clone()));
         let args = match args {
             Some(Ok(args)) => RawArgs::Value(args),
             // The tool is gone, or another one. The door knows what became of the call, or says what is wrong.
@@ -390,7 +390,9 @@ impl<'a> Chain<'a> {
         if !reference.starts_with("art_") {
             // A short result is whole already.
             return match arg {
-                Some(serde_json::Value::String(text)) => Reply::Value { value: text.as_str().into() },
+                Some(serde_json::Value::String(text)) => {
+                    Reply::Value { value: text.as_str().into() }
+                }
                 _ => wrong("materialize() takes the result of a tool, or its ref".to_owned()),
             };
         }

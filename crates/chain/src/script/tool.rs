@@ -79,11 +79,7 @@ fn spec() -> ToolSpec {
 }
 
 /// The definition of a tool that is a script.
-pub(super) fn own_spec(
-    name: ToolName,
-    description: impl Into<String>,
-    schema: Value,
-) -> ToolSpec {
+pub(super) fn own_spec(name: ToolName, description: impl Into<String>, schema: Value) -> ToolSpec {
     let mut spec = ToolSpec::new(name, description, schema);
     spec.group = Some("code".to_owned());
     // It is safe itself: its calls are judged one by one (DESIGN 9, Effect and reach).

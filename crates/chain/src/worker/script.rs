@@ -164,9 +164,10 @@ impl<R: Read> Desk<'_, R> {
                     _ if lookup.object_id().is_some() => {
                         let name = lookup.name.clone();
                         match self.names.known.contains(&name) {
-                            true => {
-                                NameLookupResult::Value(MontyObject::Function { name, docstring: None })
-                            }
+                            true => NameLookupResult::Value(MontyObject::Function {
+                                name,
+                                docstring: None,
+                            }),
                             false => NameLookupResult::Error(MontyException::new(
                                 ExcType::AttributeError,
                                 Some(self.names.unknown(&name)),
@@ -185,7 +186,9 @@ impl<R: Read> Desk<'_, R> {
             RunProgress::OsCall(call) => {
                 self.stops += 1;
                 if self.stops > STOPS {
-                    return Ok(call.abort(too_often(), PrintWriter::Callback(output)).map(Next::Step));
+                    return Ok(call
+                        .abort(too_often(), PrintWriter::Callback(output))
+                        .map(Next::Step));
                 }
                 let error = fault::nothing_outside(&call.function_call.to_string());
                 call.resume(ExtFunctionResult::Error(error), PrintWriter::Callback(output))
@@ -237,7 +240,9 @@ impl<R: Read> Desk<'_, R> {
         let values = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
         let args: Result<Vec<_>, String> = values.map(values::argument).collect();
         let answer = match args {
-            Err(text) => Reply::Raise { kind: Kind::Arguments, text: format!("The argument {text}.") },
+            Err(text) => {
+                Reply::Raise { kind: Kind::Arguments, text: format!("The argument {text}.") }
+            }
             Ok(args) => {
                 let asks = Asks { what: call.function_name.clone(), args };
                 frame::write(output.writer(), &Said::Asks(asks))?;

@@ -106,8 +106,10 @@ pub(super) fn value(data: Value) -> MontyObject {
         Value::String(text) => MontyObject::String(text),
         Value::Array(items) => MontyObject::List(items.into_iter().map(value).collect()),
         Value::Object(map) => {
-            let pairs: Vec<(MontyObject, MontyObject)> =
-                map.into_iter().map(|(key, data)| (MontyObject::String(key), value(data))).collect();
+            let pairs: Vec<(MontyObject, MontyObject)> = map
+                .into_iter()
+                .map(|(key, data)| (MontyObject::String(key), value(data)))
+                .collect();
             MontyObject::dict(pairs)
         }
     }

@@ -39,8 +39,12 @@ async fn scripts_call_tools_and_return_data() {
     .await;
     check("f = echo\n(await f(n=1)).text", json!("n is 1"), 1).await;
     check("r = await echo(n='7')\nr.text", json!("n is 7"), 1).await;
-    check("return_value = {'a': (await echo(n=1)).structured}\nreturn_value", json!({"a": {"n": 1}}), 1)
-        .await;
+    check(
+        "return_value = {'a': (await echo(n=1)).structured}\nreturn_value",
+        json!({"a": {"n": 1}}),
+        1,
+    )
+    .await;
     check("1 + 1", json!(2), 0).await;
     let printed = process.script("print('before')\nr = await echo(n=1)\nprint(r.text)").await;
     assert!(printed.text().starts_with("before\nn is 1\n"), "{}", printed.text());
@@ -49,9 +53,13 @@ async fn scripts_call_tools_and_return_data() {
 #[tokio::test]
 async fn what_is_wrong_is_said_with_the_line() {
     let place = Place::new().await;
-    let (echo, failing) = (Arc::new(echo("echo")), Arc::new(ScriptedTool::new("failing").fails(
-        ToolError::new(ErrorType::NetworkError, "The server is not there."),
-    )));
+    let (echo, failing) = (
+        Arc::new(echo("echo")),
+        Arc::new(
+            ScriptedTool::new("failing")
+                .fails(ToolError::new(ErrorType::NetworkError, "The server is not there.")),
+        ),
+    );
     let process = place.process(&[&echo, &failing], Vec::new(), None).await;
     let check = async |code: &str, words: &[&str], trace: &[&str]| {
         let gave = process.script(code).await;
@@ -64,13 +72,24 @@ async fn what_is_wrong_is_said_with_the_line() {
     };
     check("x = 1\nif x\n    pass", &["line 2", "SyntaxError", "^"], &[]).await;
     check("await ecko(n=1)", &["line 1", "Unknown tool: 'ecko'. Did you mean echo?"], &[]).await;
-    check("await tools.ecko(n=1)", &["line 1", "AttributeError: Unknown tool: 'ecko'. Did you mean echo?"], &[])
-        .await;
+    check(
+        "await tools.ecko(n=1)",
+        &["line 1", "AttributeError: Unknown tool: 'ecko'. Did you mean echo?"],
+        &[],
+    )
+    .await;
     check("describe('ecko')", &["Unknown tool: 'ecko'. Did you mean echo?"], &[]).await;
     check("zzz()", &["NameError: name 'zzz' is not defined"], &[]).await;
     check(
         "x = 1\ny = await echo(n='many')",
-        &["line 2", "y = await echo(n='many')", "TypeError", "n", "Calls that the script made", "1. echo error"],
+        &[
+            "line 2",
+            "y = await echo(n='many')",
+            "TypeError",
+            "n",
+            "Calls that the script made",
+            "1. echo error",
+        ],
         &["echo error"],
     )
     .await;
@@ -83,10 +102,16 @@ async fn what_is_wrong_is_said_with_the_line() {
         &["echo ok", "failing error"],
     )
     .await;
-    check("await tool_chain(code='1')", &["Recursive tool_chain calls are not allowed."], &["tool_chain denied"])
-        .await;
+    check(
+        "await tool_chain(code='1')",
+        &["Recursive tool_chain calls are not allowed."],
+        &["tool_chain denied"],
+    )
+    .await;
     check("open('/etc/passwd')", &["PermissionError"], &[]).await;
-    let gave = process.script("try:\n    await failing()\nexcept RuntimeError as e:\n    x = str(e)\nx").await;
+    let gave = process
+        .script("try:\n    await failing()\nexcept RuntimeError as e:\n    x = str(e)\nx")
+        .await;
     assert_eq!(gave.value(), "The server is not there.");
     // What went wrong is shown to the model, though the script went on.
     assert!(gave.text().contains("1. failing error"), "{}", gave.text());
@@ -95,7 +120,9 @@ async fn what_is_wrong_is_said_with_the_line() {
 #[tokio::test]
 async fn tools_are_found_and_shown_inside_the_script() {
     let place = Place::new().await;
-    let process = place.process(&[&Arc::new(echo("echo")), &Arc::new(echo("lambda"))], Vec::new(), None).await;
+    let process = place
+        .process(&[&Arc::new(echo("echo")), &Arc::new(echo("lambda"))], Vec::new(), None)
+        .await;
     let found = process.script("search('echo')").await;
     assert_eq!(found.data("/value/0/name"), "echo");
     assert_eq!(found.data("/value/0/about"), "A tool for tests.");
@@ -127,8 +154,7 @@ async fn long_results_are_stored_and_passed_on_by_reference() {
     let taker = Arc::new(ScriptedTool::new("take").takes(
         json!({"type": "object", "properties": {"data": {"type": "string"}, "deep": {"type": "object"}}}),
     ));
-    let process =
-        place.process(&[&Arc::new(long("long", &text)), &taker], Vec::new(), None).await;
+    let process = place.process(&[&Arc::new(long("long", &text)), &taker], Vec::new(), None).await;
     let gave = process
         .script("r = await long()\nawait take(data=r)\nawait take(deep={'a': [r]})\n[len(r.text), r.ref.startswith('art_'), r.structured, len(materialize(r))]")
         .await;
@@ -144,9 +170,10 @@ async fn long_results_are_stored_and_passed_on_by_reference() {
 #[tokio::test]
 async fn calls_share_the_budget_the_labels_and_the_rules_of_their_parent() {
     let place = Place::new().await;
-    let (echo, outside) = (Arc::new(echo("echo")), Arc::new(
-        long("outside", "words").spec(|spec| spec.effect = toolcrib_core::Effect::Read),
-    ));
+    let (echo, outside) = (
+        Arc::new(echo("echo")),
+        Arc::new(long("outside", "words").spec(|spec| spec.effect = toolcrib_core::Effect::Read)),
+    );
     let process = place.process(&[&echo, &outside], Vec::new(), None).await;
     assert!(process.engine.labels(process.run).unwrap().get(Label::Untrusted).is_none());
     process.script("await outside()").await;
@@ -174,7 +201,10 @@ async fn a_person_who_is_there_is_asked_inside_the_script() {
     let gave = process.script(code).await;
     assert_eq!(
         gave.value(),
-        json!(["n is 1", "Approval denied for tool 'send'. The send action was denied by the user: no. Do not retry it."])
+        json!([
+            "n is 1",
+            "Approval denied for tool 'send'. The send action was denied by the user: no. Do not retry it."
+        ])
     );
     assert_eq!(gave.trace(), ["send ok", "send denied"]);
     assert_eq!(gave.media(), 0);
@@ -183,15 +213,29 @@ async fn a_person_who_is_there_is_asked_inside_the_script() {
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_stopped_and_so_is_a_script() {
     let place = Place::new().await;
-    let process = place.process(&[&Arc::new(ScriptedTool::new("hang").hangs().spec(|spec| (spec.attempts, spec.timeout) = (1, std::time::Duration::from_millis(200))))], Vec::new(), None).await;
-    let gave = process.script("try:\n    await hang()\nexcept TimeoutError as e:\n    x = str(e)\nx").await;
+    let process = place
+        .process(
+            &[&Arc::new(ScriptedTool::new("hang").hangs().spec(|spec| {
+                (spec.attempts, spec.timeout) = (1, std::time::Duration::from_millis(200))
+            }))],
+            Vec::new(),
+            None,
+        )
+        .await;
+    let gave = process
+        .script("try:\n    await hang()\nexcept TimeoutError as e:\n    x = str(e)\nx")
+        .await;
     assert_eq!(gave.value(), "Tool 'hang': Tool execution timed out after 0.2s");
     assert_eq!(gave.trace(), ["hang timeout"]);
 
-    let process = place.process(&[&Arc::new(ScriptedTool::new("wait").hangs())], Vec::new(), None).await;
+    let process =
+        place.process(&[&Arc::new(ScriptedTool::new("wait").hangs())], Vec::new(), None).await;
     let batch = process.batch_of(json!({"code": "await wait()", "timeout": 1}));
     let gave = Gave::of(process.answer(batch).await);
-    assert_eq!((gave.data("/status"), gave.trace()), (json!("timeout"), vec!["wait unknown".to_owned()]));
+    assert_eq!(
+        (gave.data("/status"), gave.trace()),
+        (json!("timeout"), vec!["wait unknown".to_owned()])
+    );
 }
 
 #[tokio::test]
@@ -208,11 +252,22 @@ async fn hostile_scripts_are_stopped_and_their_trace_is_there() {
         assert_eq!(process.script("1 + 1").await.value(), 2, "after {code}");
     };
     check("while True: pass", "timeout", "timed out after 1s").await;
-    check("while True:\n    try:\n        while True: pass\n    except BaseException: pass", "timeout", "").await;
+    check(
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        "timeout",
+        "",
+    )
+    .await;
     check("2 ** 10 ** 8", "timeout", "").await;
-    check("x = []\nwhile True: x.append('a' * 1000000)", "error", "more memory than it may have").await;
+    check("x = []\nwhile True: x.append('a' * 1000000)", "error", "more memory than it may have")
+        .await;
     check("def f(): f()\nf()", "error", "RecursionError").await;
     check("while True: print('x' * 1000)", "timeout", "").await;
-    check("while True:\n    try: open('x')\n    except BaseException: pass", "error", "asked too often").await;
+    check(
+        "while True:\n    try: open('x')\n    except BaseException: pass",
+        "error",
+        "asked too often",
+    )
+    .await;
     check("while True: search('x')", "error", "asked too often").await;
 }

@@ -108,8 +108,7 @@ async fn a_script_that_was_killed_runs_again_and_its_calls_do_not() {
     let approve = toolcrib_core::Asked::Decided { decision: Decision::approve(), by: "ann".into() };
     let hang = Arc::new(toolcrib_testkit::ScriptedTool::new("hang").hangs());
     let code = "a = await echo(n=1)\nb = await send(n=2)\nc = await send(n=2)\nawait hang()";
-    let process =
-        place.process(&[&echo, &send, &hang], vec![approve.clone(), approve], None).await;
+    let process = place.process(&[&echo, &send, &hang], vec![approve.clone(), approve], None).await;
     let (run, batch) = (process.run, process.batch(code));
     let engine = process.engine.clone();
     let at_work = tokio::spawn({
@@ -140,8 +139,7 @@ async fn a_question_to_a_person_is_answered_inside_the_script() {
     let place = Place::new().await;
     let data = json!({"status": "waiting", "question": {"question": "Which?", "context": "", "options": ["a", "b"]}});
     let output = toolcrib_core::ToolOutput::structured(data);
-    let (echo, ask) =
-        (Arc::new(echo("echo")), Arc::new(echo_named("ask_user").returns(output)));
+    let (echo, ask) = (Arc::new(echo("echo")), Arc::new(echo_named("ask_user").returns(output)));
     let process = place.process(&[&echo, &ask], Vec::new(), None).await;
     let run = process.run;
     let code = "await echo(n=1)\nr = await ask_user()\n[r.text, r.structured['selected_option']]";

@@ -66,19 +66,22 @@ fn turns() -> String {
 #[test]
 fn a_model_chains_tools_and_its_run_waits_for_a_person_in_the_middle() {
     let env = TestEnv::new();
-    let events = support::lines(&env.play(&turns(), &["--json", "--on-ask", "fail"]).code(6).stdout);
+    let events =
+        support::lines(&env.play(&turns(), &["--json", "--on-ask", "fail"]).code(6).stdout);
     let paused = of_type(&events, "run-paused");
     let run = paused[0]["run"].as_str().unwrap();
-    assert!(paused[0]["waiting"].to_string().contains("inside a script, call 2 of at most 50"), "{paused:?}");
+    assert!(
+        paused[0]["waiting"].to_string().contains("inside a script, call 2 of at most 50"),
+        "{paused:?}"
+    );
     assert!(env.read("notes.md").is_some());
     let ended = env.run(&["resume", run, "--approve"]).code(0);
     assert_eq!(ended.stdout, "Gone.\n");
     assert!(env.read("notes.md").is_none());
     // Each call of it ran once.
     let calls = support::json(&env.run(&["history", "--json"]).code(0).stdout);
-    let count = |tool: &str| {
-        calls.as_array().unwrap().iter().filter(|call| call["tool"] == tool).count()
-    };
+    let count =
+        |tool: &str| calls.as_array().unwrap().iter().filter(|call| call["tool"] == tool).count();
     for tool in ["tool_chain", "read_file", "delete_file", "list_dir"] {
         assert_eq!(count(tool), 1, "{tool}: {calls}");
     }
@@ -107,7 +110,9 @@ fn a_run_that_was_killed_within_a_script_makes_no_call_twice() {
         "  - calls: [{{tool: tool_chain, args: {{code: \"{code}\"}}}}]\n  - expect: {{results: [{{tool: tool_chain, outcome: succeeded}}]}}\n    say: Over.\n"
     );
     let model = env.script("script", &turns);
-    let mut command = env.command(&["run", "--model", &model, "--tools", "mine", "--json", "--policy", "auto", "Do it"]);
+    let mut command = env.command(&[
+        "run", "--model", &model, "--tools", "mine", "--json", "--policy", "auto", "Do it",
+    ]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();

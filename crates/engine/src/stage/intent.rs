@@ -41,9 +41,8 @@ pub(crate) async fn run(flight: &mut InFlight) -> Step {
         }
         _ => flight.started_at = None,
     }
-    let may_be_elsewhere = flight.approval.is_some()
-        || flight.scope.again
-        || flight.scope.was_taken_for_dead();
+    let may_be_elsewhere =
+        flight.approval.is_some() || flight.scope.again || flight.scope.was_taken_for_dead();
     if may_be_elsewhere && matches!(error, StoreError::Conflict(_)) {
         // Another process goes on with it: what becomes of the call is what it says.
         if let Ok(Some(answer)) = again::known(&engine, flight.call).await {

@@ -61,7 +61,8 @@ pub(crate) fn judge<'a>(
 /// Whether a call may repeat: its tool polls something, or it waited for a person and now goes on.
 fn polls(flight: &InFlight) -> bool {
     let goes_on = |tool: &Registered| {
-        flight.scope.again && tool.entry.handler().is_some_and(|handler| handler.nesting().is_some())
+        flight.scope.again
+            && tool.entry.handler().is_some_and(|handler| handler.nesting().is_some())
     };
     flight.tool.as_ref().is_some_and(|tool| tool.spec().polling || goes_on(tool))
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, poll};
 use toolcrib_core::{
-    ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, Handler, Nested, Nesting, ToolError, ToolOutput,
-    defaults,
+    ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, Handler, Nested, Nesting, ToolError,
+    ToolOutput, defaults,
 };
 
 use super::shape;
