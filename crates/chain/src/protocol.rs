@@ -152,7 +152,7 @@ pub(crate) struct Done {
     /// The value of its last expression, unless that is `None`.
     pub(crate) value: Option<Shown>,
     /// The same as data, where it is data and short enough.
-    pub(crate) data: Option<Value>,
+    pub(crate) data: Option<Box<Value>>,
     /// The exception that nobody caught.
     pub(crate) raised: Option<Raised>,
     /// Files that were made or changed.

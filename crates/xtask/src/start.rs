@@ -1,6 +1,7 @@
 //! `cargo xtask start`: the tour. Answers of models go through the built binary, then a whole run does; what comes back, and what happened
 //! on disk, is checked. Then a daemon stays on what is left of it.
 
+mod chained;
 mod follow_up;
 mod serve;
 mod server;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     tour.undo(STEPS.len() + 1)?;
     tour.whole_run(STEPS.len() + 2).context("the whole run")?;
+    tour.chained(STEPS.len() + 3).context("one script for many calls")?;
     println!("{}", closing(&tour.binary));
     if keep {
         println!("The folder of the tour is kept: {}", tour.folder.path.display());

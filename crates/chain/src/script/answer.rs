@@ -49,7 +49,7 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
     let (mut value, mut data, mut raised) = (None, None, None);
     let mut stored = None;
     if let End::Done(done) = end {
-        (value, data, raised) = (done.value, done.data, done.raised);
+        (value, data, raised) = (done.value, done.data.map(|data| *data), done.raised);
     }
     if let Some(value) = &value {
         let name = if lines.is_empty() { "" } else { "Value: " };

@@ -182,9 +182,8 @@ impl<'a> Chain<'a> {
         let mut going: Going<'a> = FuturesUnordered::new();
         let mut replies: Vec<(u32, Reply)> = Vec::new();
         loop {
-            let said = match self.listen(from, &mut going, &mut replies).await? {
-                Some(said) => said,
-                None => return Ok(End::TimedOut),
+            let Some(said) = self.listen(from, &mut going, &mut replies).await? else {
+                return Ok(End::TimedOut);
             };
             match said {
                 Some(Said::Printed { text }) => self.printed.push(text.as_bytes()),
@@ -276,15 +275,15 @@ impl<'a> Chain<'a> {
         let id = wanted.id;
         let (place, name, args) = match self.admitted(&wanted) {
             Ok(admitted) => admitted,
-            Err(refused) => return replies.push((id, refused)),
+            Err(refused) => return replies.push((id, *refused)),
         };
         let call = self.book.id(place, self.ctx.call);
         self.make(wanted, place, Call { id: call, name, args: RawArgs::Value(args) }, going);
     }
 
     /// The place, the tool and the arguments of a call that may be made.
-    fn admitted(&mut self, wanted: &Wanted) -> Result<(usize, String, serde_json::Value), Reply> {
-        let raise = |kind, text| Reply::Raise { kind, text };
+    fn admitted(&mut self, wanted: &Wanted) -> Result<(usize, String, serde_json::Value), Box<Reply>> {
+        let raise = |kind, text| Box::new(Reply::Raise { kind, text });
         let Some(entry) = policy::find(&self.view, &wanted.name) else {
             return Err(raise(Kind::Unknown, format!("Unknown tool: '{}'", wanted.name)));
         };
@@ -300,7 +299,7 @@ impl<'a> Chain<'a> {
         if self.book.made() >= MOST_CALLS {
             self.book.ended(place, Status::Denied, 0.0);
             let text = format!("Chain budget exhausted: max_tool_calls={MOST_CALLS}");
-            return Err(Reply::End { text });
+            return Err(Box::new(Reply::End { text }));
         }
         Ok((place, name, args))
     }

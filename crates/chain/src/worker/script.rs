@@ -100,13 +100,6 @@ impl Names {
     }
 }
 
-/// What a step of a script leads to.
-enum Next {
-    Step(RunProgress),
-    /// It was frozen, and nothing more is said.
-    Frozen,
-}
-
 /// Where a script's calls are taken.
 struct Desk<'a, R> {
     names: Names,
@@ -133,8 +126,8 @@ impl<R: Read> Desk<'_, R> {
                 }
             };
             progress = match self.step(stopped, &mut output)? {
-                Ok(Next::Step(next)) => Ok(next),
-                Ok(Next::Frozen) => return Ok(()),
+                Ok(Some(next)) => Ok(next),
+                Ok(None) => return Ok(()),
                 Err(error) => Err(error),
             };
         };
@@ -145,16 +138,16 @@ impl<R: Read> Desk<'_, R> {
 
     fn complete(&self, value: &MontyObject) -> Done {
         let data = values::argument(value).ok().filter(|data| !data.is_null());
-        let data = data.filter(|data| data.to_string().len() <= VALUE_BYTES);
+        let data = data.filter(|data| data.to_string().len() <= VALUE_BYTES).map(Box::new);
         Done { value: shown(value), data, ..Done::default() }
     }
 
-    /// Answers a script that has stopped. The outer errors are those of the wire, the inner ones those of the script.
+    /// Answers a script that has stopped; `None` = it was frozen, and nothing more is said. The outer errors are those of the wire, the inner ones those of the script.
     fn step<W: Write>(
         &mut self,
         stopped: RunProgress,
         output: &mut Output<'_, W>,
-    ) -> io::Result<Result<Next, MontyException>> {
+    ) -> io::Result<Result<Option<RunProgress>, MontyException>> {
         let next = match stopped {
             RunProgress::Complete(_) => Ok(stopped),
             RunProgress::FunctionCall(call) => self.called(call, output)?,
@@ -188,14 +181,14 @@ impl<R: Read> Desk<'_, R> {
                 if self.stops > STOPS {
                     return Ok(call
                         .abort(too_often(), PrintWriter::Callback(output))
-                        .map(Next::Step));
+                        .map(Some));
                 }
                 let error = fault::nothing_outside(&call.function_call.to_string());
                 call.resume(ExtFunctionResult::Error(error), PrintWriter::Callback(output))
             }
             RunProgress::ResolveFutures(waits) => return self.wait(waits, output),
         };
-        Ok(next.map(Next::Step))
+        Ok(next.map(Some))
     }
 
     fn called<W: Write>(
@@ -262,7 +255,7 @@ impl<R: Read> Desk<'_, R> {
         &mut self,
         waits: ResolveFutures,
         output: &mut Output<'_, W>,
-    ) -> io::Result<Result<Next, MontyException>> {
+    ) -> io::Result<Result<Option<RunProgress>, MontyException>> {
         if output.send().is_err() {
             return Err(unexpected());
         }
@@ -276,7 +269,7 @@ impl<R: Read> Desk<'_, R> {
             Some(Order::Replies { replies }) => replies,
             Some(Order::Freeze) => {
                 let frozen = frozen(waits)?;
-                return frame::write(output.writer(), &frozen).map(|()| Ok(Next::Frozen));
+                return frame::write(output.writer(), &frozen).map(|()| Ok(None));
             }
             _ => return Err(unexpected()),
         };
@@ -285,11 +278,11 @@ impl<R: Read> Desk<'_, R> {
             match answered(reply) {
                 Ok(result) => results.push((id, result)),
                 Err(end) => {
-                    return Ok(waits.abort(end, PrintWriter::Callback(output)).map(Next::Step));
+                    return Ok(waits.abort(end, PrintWriter::Callback(output)).map(Some));
                 }
             }
         }
-        Ok(waits.resume(results, PrintWriter::Callback(output)).map(Next::Step))
+        Ok(waits.resume(results, PrintWriter::Callback(output)).map(Some))
     }
 }
 

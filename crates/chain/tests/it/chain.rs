@@ -216,7 +216,7 @@ async fn a_call_that_takes_too_long_is_stopped_and_so_is_a_script() {
     let process = place
         .process(
             &[&Arc::new(ScriptedTool::new("hang").hangs().spec(|spec| {
-                (spec.attempts, spec.timeout) = (1, std::time::Duration::from_millis(200))
+                (spec.attempts, spec.timeout) = (1, std::time::Duration::from_millis(200));
             }))],
             Vec::new(),
             None,

@@ -140,7 +140,7 @@ impl CallStore for SqliteStore {
 
     fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         // One that is not written yet never will be.
-        let _ = self.queued().take(call);
+        self.queued().drop_of(call, epoch);
         self.write_outcome(Survives::Kill, move |conn| {
             workers::check(conn, epoch)?;
             let row = (call.to_string(), i64::try_from(epoch)?);

@@ -32,6 +32,14 @@ impl Queued {
         self.lock().remove(&call)
     }
 
+    /// Forgets the beginning of a call that was begun under this claim and may be begun anew.
+    pub(super) fn drop_of(&self, call: CallId, epoch: u64) {
+        let mut intents = self.lock();
+        if intents.get(&call).is_some_and(|intent| intent.epoch == epoch) {
+            intents.remove(&call);
+        }
+    }
+
     /// Takes the beginning that this is the end of.
     pub(super) fn take_of(&self, end: &CallRecord) -> Option<Intent> {
         let mut intents = self.lock();

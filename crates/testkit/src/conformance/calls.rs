@@ -49,6 +49,7 @@ pub async fn calls(
     whoever_is_gone_writes_nothing(&*here, &*there).await;
     what_changes_nothing_has_a_next_attempt(&*here, &*there).await;
     what_was_left_open_may_be_refused(&*here, &*there).await;
+    what_waits_has_begun_nothing(&*here, &*there).await;
     the_oldest_open_call_comes_first(&*here).await;
     many_at_once_lose_nothing(&here, &there).await;
     one_end_of_many(&here, &there).await;
@@ -326,6 +327,33 @@ async fn what_changes_nothing_has_a_next_attempt(here: &dyn CallStore, there: &d
         assert_ended(here, &end).await;
         there.release(alive).await.unwrap();
     }
+}
+
+async fn what_waits_has_begun_nothing(here: &dyn CallStore, there: &dyn CallStore) {
+    let (one, other) = (here.claim().await.unwrap(), there.claim().await.unwrap());
+    let first = intent(Effect::Pure, one);
+    let call = first.facts.call;
+    here.begin(first.clone()).await.unwrap();
+    // Somebody else's, and what may change something, stay as they are.
+    there.put_aside(call, other).await.unwrap();
+    assert_open(here, &first, true).await;
+    let changes = intent(Effect::SideEffect, one);
+    here.begin(changes.clone()).await.unwrap();
+    here.put_aside(changes.facts.call, one).await.unwrap();
+    assert_open(here, &changes, true).await;
+    here.settle(settlement(changes.facts, Some(1_500), one)).await.unwrap();
+    here.put_aside(call, one).await.unwrap();
+    assert_eq!(there.call(call).await.unwrap(), None);
+    // Whoever goes on with it begins it, while the first one still works.
+    let next = Intent { started_at: 1_900, epoch: other, ..first };
+    there.begin(next.clone()).await.unwrap();
+    assert_open(there, &next, true).await;
+    let end = settlement(next.facts, Some(1_900), other);
+    there.settle(end.clone()).await.unwrap();
+    there.put_aside(call, other).await.unwrap();
+    assert_ended(here, &end).await;
+    here.release(one).await.unwrap();
+    there.release(other).await.unwrap();
 }
 
 async fn the_oldest_open_call_comes_first(store: &dyn CallStore) {
