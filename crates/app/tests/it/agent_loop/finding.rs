@@ -121,7 +121,9 @@ async fn what_is_not_configured_says_what_is_missing() {
     assert_eq!(found["not_ready"][0]["missing"], json!(["token"]), "{found}");
     let view = Arc::new(ViewRequest::default());
     let sought = process.toolcrib.find(&view, "post a message to the team channel", 5).await;
-    let (_, status) = &sought.unwrap().not_ready[0];
+    let sought = sought.unwrap();
+    assert_eq!(sought.not_ready.len(), 1, "{sought:?}");
+    let (_, status) = &sought.not_ready[0];
     assert_eq!(*status, Status::Available { missing: vec!["token".to_owned()] });
 }
 
