@@ -212,7 +212,10 @@ async fn introspect_says_where_one_is_and_what_was_done() {
         json!({"input_tokens": 1_000, "window_tokens": 8_000, "percent_used": 12})
     );
     let innate = &state["tools"]["innate"];
-    assert_eq!(innate, &json!({"count": 2, "names": ["review_tool_calls", "introspect"]}));
+    assert_eq!(
+        innate,
+        &json!({"count": 4, "names": ["review_tool_calls", "introspect", "find_tools", "load_tool_group"]})
+    );
     assert!(state["tools"]["first_party"]["count"].as_u64().unwrap() > 10);
     let activity = state["recent_activity"].as_array().unwrap();
     assert_eq!(

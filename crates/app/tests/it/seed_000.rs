@@ -57,7 +57,7 @@ fn concepts() -> Vec<Row> {
                     .collect();
                 json!({"tools": declared.as_array().unwrap().len(), "lacking": lacking})
             },
-            json!({"tools": 18, "lacking": []}),
+            json!({"tools": 20, "lacking": []}),
         ),
         row(
             "Tool Info: id, name and description with localised resources, enabled state, for all tools whether enabled or not",
@@ -72,7 +72,7 @@ fn concepts() -> Vec<Row> {
                 })
             },
             json!({
-                "all": 18,
+                "all": 20,
                 "off": {
                     "id": "read_file", "title": "Read file", "title_key": "tool.read_file.title", "enabled": false,
                     "description": "Read a text file…", "description_key": "tool.read_file.description", "status": "disabled",

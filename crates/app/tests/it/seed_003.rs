@@ -2,7 +2,7 @@
 //!
 //! Belonging to later work:
 //! - code-mode chaining: script, sandbox, bridge, chain policy and trace (here only that a chain's calls pass the same door);
-//! - `lazy_schema` and discovery;
+//! - `lazy_schema` and discovery (tests of `agent_loop::finding` and of the loop's `offer`);
 //! - approvals that survive a restart (here: a stored question is decided later in the same process), the approval card;
 //! - skills as prompt packages (here only the limit that a skill sets on tools).
 

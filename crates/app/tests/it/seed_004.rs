@@ -1,7 +1,7 @@
 //! Seed 004, "TOOLS": tiers, statuses, configuration and secrets, safety constraints.
 //!
 //! Belonging to later work:
-//! - the innate skills themselves, `find_tools` and its index;
+//! - the innate skills themselves; `find_tools` is in `agent_loop::finding`;
 //! - weather, news, sandboxed code; apps that pair by the interface protocol;
 //! - the settings page and its API (here: what it would show).
 
@@ -64,9 +64,12 @@ fn tiers() -> Vec<Row> {
                     .value;
                 let names: Vec<Value> =
                     declared.as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
-                json!([names.get(..3), names.last()])
+                json!([names.get(..5), names.last()])
             },
-            json!([["review_tool_calls", "introspect", "memory"], "app_light"]),
+            json!([
+                ["review_tool_calls", "introspect", "find_tools", "load_tool_group", "memory"],
+                "app_light"
+            ]),
         ),
         row(
             "innate skills are always there: even where everything is asked for, they are not",

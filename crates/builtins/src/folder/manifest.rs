@@ -40,6 +40,7 @@ const KEYS: &[&str] = &[
     "output",
     "group",
     "examples",
+    "lazy_schema",
 ];
 
 const RISKS: &[(&str, Risk)] =
@@ -141,6 +142,7 @@ fn definition(keys: &mut Keys, short: &str) -> Result<(ToolSpec, Kind, Defaults)
     spec.permissions = permissions(keys.texts("permissions")?.unwrap_or_default())?;
     spec.group = keys.text("group")?;
     spec.examples = examples(keys)?;
+    spec.lazy_schema = keys.flag("lazy_schema")?.unwrap_or_default();
     if let Some(version) = version(keys)? {
         spec.version = version;
     }

@@ -68,7 +68,8 @@ impl Finder {
         query: &str,
         limit: usize,
     ) -> Result<Sought, ToolError> {
-        let wide = if self.meaning.is_some() { limit.max(LOOKED_AT) } else { limit };
+        let looks_again = self.meaning.is_some();
+        let wide = if looks_again { limit.max(LOOKED_AT / 2) } else { limit };
         let (choice, known, need) =
             (self.choice.clone(), Arc::clone(&self.known), query.to_owned());
         let sought = tokio::task::spawn_blocking(move || {
@@ -78,7 +79,7 @@ impl Finder {
                 none => none.insert(Known::new(choice.load()?)),
             };
             known.sync(&*catalog, &view);
-            Ok(known.seek(&need, wide, &view))
+            Ok(known.seek(&need, wide, &view, looks_again))
         });
         let mut sought = match sought.await {
             Ok(Ok(sought)) => sought,
@@ -86,19 +87,26 @@ impl Finder {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => return Err(shutting_down()),
         };
-        if let Some(meaning) = self.meaning.as_ref().filter(|_| sought.usable.len() > 1) {
-            match meaning.look(query, sought.usable.clone()).await {
-                Ok(scored) => {
-                    let best = scored.first().map_or(0.0, |(_, score)| *score);
-                    sought.usable =
-                        scored.into_iter().filter(|(_, score)| fits(*score, best)).collect();
-                }
-                Err(error) => sought.note = Some(error.detail.unwrap_or(error.message)),
-            }
+        if let Some(meaning) = &self.meaning {
+            look_again(meaning, query, &mut sought).await;
         }
         sought.usable.truncate(2 * limit);
         Ok(sought)
     }
+}
+
+/// Puts what is not spelled out in the order of the better model.
+async fn look_again(meaning: &Meaning, query: &str, sought: &mut Sought) {
+    let mut rest = sought.usable.split_off(sought.named);
+    if !rest.is_empty() {
+        match meaning.look(query, rest.clone()).await {
+            Ok(scored) => rest = scored,
+            Err(error) => sought.note = Some(error.detail.unwrap_or(error.message)),
+        }
+    }
+    let best = rest.iter().map(|(_, score)| *score).fold(0.0, f32::max);
+    rest.retain(|(_, score)| fits(*score, best));
+    sought.usable.append(&mut rest);
 }
 
 fn no_model(error: &ModelError) -> ToolError {

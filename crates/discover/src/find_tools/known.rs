@@ -27,6 +27,8 @@ pub struct Sought {
     pub not_ready: Vec<(ToolName, Status)>,
     /// Where both are empty: the nearest names.
     pub nearest: Vec<String>,
+    /// How many of the first are spelled out in the need.
+    pub(super) named: usize,
     /// Why the order is not as good as it could be, for people.
     pub note: Option<String>,
 }
@@ -116,7 +118,9 @@ impl Known {
     }
 
     /// Finds tools in a view, and what would be in it if it were configured.
-    pub(super) fn seek(&self, query: &str, limit: usize, view: &View) -> Sought {
+    ///
+    /// For a second look that knows better, `doubtful` tools are among them: below the floor, and far below the best one.
+    pub(super) fn seek(&self, query: &str, limit: usize, view: &View, doubtful: bool) -> Sought {
         let waiting: HashMap<&str, &Status> = view
             .excluded
             .iter()
@@ -131,10 +135,13 @@ impl Known {
         // Twice as many as are wanted: some will be in the caller's list already.
         let hits = self.index.find_among(query, limit * 2, may_see);
         let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
-        let fits = |hit: &&Hit| hit.named || fits(hit.score, best);
+        let fits = |hit: &&Hit| {
+            hit.named || fits(hit.score, best) || (doubtful && hit.score >= FLOOR * OF_BEST)
+        };
         let mut sought = Sought::default();
         for hit in hits.iter().filter(fits) {
             if let Some(entry) = offered(view, &hit.id) {
+                sought.named += usize::from(hit.named);
                 sought.usable.push((entry.clone(), hit.score));
             } else if let (Some(status), Ok(name)) =
                 (waiting.get(&*hit.id), ToolName::remote(&hit.id))

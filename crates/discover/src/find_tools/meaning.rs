@@ -10,7 +10,7 @@ use toolcrib_core::{Embedder, Entry, ToolError};
 use crate::model::normalise;
 use crate::profile::Profile;
 
-/// Tools that are looked at.
+/// Tools that are looked at, at most.
 pub(super) const LOOKED_AT: usize = 40;
 /// Vectors that are remembered: those of ten thousand tools of 1,536 numbers take 60 MB.
 const MOST: usize = 10_000;

@@ -406,7 +406,7 @@ impl toolcrib_core::Embedder for Boats {
 fn sought(boats: &Arc<Boats>, times: usize) -> Sought {
     let registry = Arc::new(Registry::default());
     registry.set(vec![
-        entry("track_parcel", "Tracks where a package is that somebody shipped."),
+        entry("track_parcel", "Tracks where a parcel is that somebody sent."),
         entry("track_vessel", "Tracks where a vessel is at sea."),
         entry("bake_bread", "Bakes bread."),
     ]);

@@ -47,6 +47,29 @@ async fn all_tools_are_listed_with_their_state() {
 }
 
 #[tokio::test]
+async fn tools_are_found_by_a_need() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let found = client.get("/api/v1/tools?find=read%20a%20text%20file&limit=2").await.expect(200);
+    let items = found["items"].as_array().unwrap();
+    assert_eq!(items[0]["name"], "read_file");
+    assert!(items.len() <= 2, "{found}");
+    assert!(items[0]["score"].as_f64().unwrap() > 0.3, "{found}");
+    assert_eq!(items[0]["kind"], "local");
+    let none = client.get("/api/v1/tools?find=zorbulon%20frobnication").await.expect(200);
+    assert_eq!(none["items"], json!([]));
+    for limit in ["0", "101"] {
+        let answer = client.get(&format!("/api/v1/tools?find=x&limit={limit}")).await;
+        assert_eq!(answer.problem(), "invalid");
+    }
+    // What is off is not found.
+    client.put("/api/v1/switches/tool:read_file", &json!({"state": "off"})).await.expect(200);
+    let found = client.get("/api/v1/tools?find=read%20a%20text%20file").await.expect(200);
+    assert!(found["items"].as_array().unwrap().iter().all(|tool| tool["name"] != "read_file"));
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn a_tool_is_shown_and_one_that_is_not_there_has_near_names() {
     let daemon = TestDaemon::start().await;
     let client = daemon.client();

@@ -88,7 +88,8 @@ async fn a_model_finds_a_tool_and_calls_it_and_keeps_it() {
 
 #[tokio::test]
 async fn a_group_is_loaded_at_once() {
-    let process = open(&home(), OfferMode::Search).await;
+    let home = home();
+    let process = open(&home, OfferMode::Search).await;
     let load = ScriptTurn::call("load_tool_group", json!({"group_name": "files"}));
     let model = Watched::new([load, ScriptTurn::say("done")]);
     process.run(&model).await;
@@ -100,7 +101,8 @@ async fn a_group_is_loaded_at_once() {
 
 #[tokio::test]
 async fn few_tools_are_all_there_and_a_search_says_so() {
-    let process = open(&home(), OfferMode::Auto).await;
+    let home = home();
+    let process = open(&home, OfferMode::Auto).await;
     let model = Watched::new([find("read a file of the workspace"), ScriptTurn::say("done")]);
     let finished = process.run(&model).await;
     assert!(model.declared(0).contains(&"read_file".to_owned()));
@@ -113,7 +115,8 @@ async fn few_tools_are_all_there_and_a_search_says_so() {
 
 #[tokio::test]
 async fn what_is_not_configured_says_what_is_missing() {
-    let process = open(&home(), OfferMode::Search).await;
+    let home = home();
+    let process = open(&home, OfferMode::Search).await;
     let model = Watched::new([find("post a message to the team channel"), ScriptTurn::say("ok")]);
     let finished = process.run(&model).await;
     let messages = process.stored(finished.conversation).await.unwrap();
@@ -121,7 +124,9 @@ async fn what_is_not_configured_says_what_is_missing() {
     assert_eq!(found["not_ready"][0]["missing"], json!(["token"]), "{found}");
     let view = Arc::new(ViewRequest::default());
     let sought = process.toolcrib.find(&view, "post a message to the team channel", 5).await;
-    let (_, status) = &sought.unwrap().not_ready[0];
+    let sought = sought.unwrap();
+    assert_eq!(sought.not_ready.len(), 1, "{sought:?}");
+    let (_, status) = &sought.not_ready[0];
     assert_eq!(*status, Status::Available { missing: vec!["token".to_owned()] });
 }
 
@@ -162,7 +167,8 @@ async fn only_what_the_agent_may_see_is_found() {
 
 #[tokio::test]
 async fn by_hand_the_parameters_are_told() {
-    let process = open(&home(), OfferMode::Auto).await;
+    let home = home();
+    let process = open(&home, OfferMode::Auto).await;
     let args = RawArgs::Value(json!({"query": "weather forecast for a city"}));
     let answer = process.toolcrib.call("find_tools", args, Origin::Cli).await.unwrap();
     let Answer::Done(outcome) = answer else { panic!("{answer:?}") };

@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<Row> {
                         .len()
                 ])
             },
-            json!([18, 18]),
+            json!([20, 20]),
         ),
         row(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",

@@ -51,7 +51,7 @@ pub(super) fn registry() -> Vec<Row> {
                     "left": w.toolcrib.infos().len(),
                 })
             },
-            json!({"gone": [true, false], "work": "tool_not_found", "global": "success", "left": 18}),
+            json!({"gone": [true, false], "work": "tool_not_found", "global": "success", "left": 20}),
         ),
         row(
             "a clean workspace switch: calls in flight finish on the old version, the next one runs the new",
@@ -246,7 +246,7 @@ pub(super) fn specs() -> Vec<Row> {
                         .count()
                 ])
             },
-            json!(["…<tool_call>…\"name\":\"read_file\"…\"path\"…", 18]),
+            json!(["…<tool_call>…\"name\":\"read_file\"…\"path\"…", 20]),
         ),
         row(
             "… and their answer: one object {\"actions\": [{\"tool\", \"params\"}]}",

@@ -41,6 +41,7 @@ fn everything_that_can_be_said() {
         version = 3
         output = "markdown"
         group = "outside"
+        lazy_schema = true
         [parameters]
         city = "string"
         [config]
@@ -60,7 +61,7 @@ fn everything_that_can_be_said() {
     assert_eq!(spec.timeout, Duration::from_millis(500));
     let named = Permission::Named("location".into());
     assert_eq!(spec.permissions, [Permission::Exec, Permission::Network, named]);
-    assert_eq!(spec.group.as_deref(), Some("outside"));
+    assert_eq!((spec.group.as_deref(), spec.lazy_schema), (Some("outside"), true));
     let keys: Vec<(&str, &str, bool, bool)> = spec
         .config
         .iter()
