@@ -53,8 +53,6 @@ pub(crate) struct Scope {
     pub(crate) inside: Option<Arc<Inside>>,
     /// Who looks on.
     pub(crate) watch: Option<Arc<dyn toolcrib_core::Watch>>,
-    /// Whether its calls may have begun before, in a process that is gone.
-    pub(crate) again: bool,
 }
 
 impl Scope {
