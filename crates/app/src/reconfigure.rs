@@ -14,8 +14,8 @@ impl Toolcrib {
     /// as [`toolcrib_engine::Engine::reconfigure`] says.
     ///
     /// What cannot change while it works stays as it is. The names of such settings that are others now, in a fixed order: `roots`, `state`,
-    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`, `discovery` (its models),
-    /// `workbench` (whether there is one; what programs may touch holds for those that start from now on).
+    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there is one;
+    /// what programs may touch holds for those that start from now on), `mcp_servers`.
     ///
     /// # Errors
     /// [`SetupError`] when something in the settings cannot be used, also of what needs a restart; then nothing is changed.
@@ -61,6 +61,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("vault", place(&before.vault) != place(&now.vault)),
         ("discovery", before.discovery.finds_by() != now.discovery.finds_by()),
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
+        ("mcp_servers", before.mcp_servers != now.mcp_servers),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -89,6 +90,7 @@ fn keeping(before: &Settings, now: Settings) -> Settings {
         tool_folders: before.tool_folders,
         protected: before.protected,
         vault: before.vault,
+        mcp_servers: before.mcp_servers,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

@@ -16,6 +16,8 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::CallId;
 
+use crate::client::Elicited;
+
 /// The calls at work.
 #[derive(Clone, Default)]
 pub struct Desk {
@@ -153,6 +155,25 @@ impl Caller {
             answers.insert(key, self.ask_at_once(request).await?);
         }
         Ok(answers)
+    }
+
+    /// Puts a question of somebody else to the person at the client: the parameters of an `elicitation/create` as they came.
+    pub async fn elicit(&self, params: Value) -> Elicited {
+        /// The key under which the one question stands.
+        const KEY: &str = "question";
+        let asked = serde_json::json!({"method": "elicitation/create", "params": params});
+        let Ok(asked) = serde_json::from_value::<InputRequest>(asked) else {
+            return Elicited::Decline;
+        };
+        let answers = self.ask([(KEY.to_owned(), asked)].into()).await;
+        let Some(answer) = answers.ok().and_then(|mut all| all.remove(KEY)) else {
+            return Elicited::Cancel;
+        };
+        match answer.get("action").and_then(Value::as_str) {
+            Some("accept") => Elicited::Accept(answer.get("content").cloned()),
+            Some("decline") => Elicited::Decline,
+            _ => Elicited::Cancel,
+        }
     }
 
     /// One question, as a request of ours.

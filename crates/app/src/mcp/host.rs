@@ -7,15 +7,11 @@ use toolcrib_builtins::workbench::{Needs, Program, Workbench};
 use toolcrib_core::{BoxFuture, CallCtx, FactStore};
 use toolcrib_mcp::client::{Elicitation, Elicited, Host, Pins, Stdio};
 use toolcrib_mcp::desk::Desk;
-use toolcrib_mcp::rmcp::model::InputRequest;
 use toolcrib_net::HttpClient;
 use toolcrib_sandbox::Process;
 use toolcrib_store::vault::{SecretName, Vault};
 
 use super::McpServers;
-
-/// The name under which the key of a question to our own client stands.
-const QUESTION: &str = "question";
 
 pub(crate) struct McpHost {
     pub(crate) workbench: Option<Arc<Workbench>>,
@@ -106,20 +102,7 @@ impl Host for McpHost {
             let Some(caller) = caller.filter(|caller| caller.can_elicit()) else {
                 return Elicited::Decline;
             };
-            let asked =
-                serde_json::json!({"method": "elicitation/create", "params": question.params});
-            let Ok(asked) = serde_json::from_value::<InputRequest>(asked) else {
-                return Elicited::Decline;
-            };
-            let answers = caller.ask([(QUESTION.to_owned(), asked)].into()).await;
-            let Some(answer) = answers.ok().and_then(|mut all| all.remove(QUESTION)) else {
-                return Elicited::Cancel;
-            };
-            match answer["action"].as_str() {
-                Some("accept") => Elicited::Accept(answer.get("content").cloned()),
-                Some("decline") => Elicited::Decline,
-                _ => Elicited::Cancel,
-            }
+            caller.elicit(question.params).await
         })
     }
 

@@ -2,6 +2,8 @@
 //!
 //! `conformance client --command conformance_client --scenario NAME` puts the address at the end.
 
+#![expect(clippy::print_stderr, reason = "it is for people")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -2,6 +2,8 @@
 //!
 //! `conformance_server --port P`, then `conformance server --url http://127.0.0.1:P/mcp`.
 
+#![expect(clippy::print_stderr, reason = "it is for people")]
+
 mod door;
 mod shelf;
 mod tools;

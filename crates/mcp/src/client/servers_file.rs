@@ -97,7 +97,7 @@ pub fn write(servers: &[ServerConfig]) -> String {
 
 fn row(config: &ServerConfig) -> Row {
     let usual = ServerConfig::new(config.name.clone(), config.remote.clone());
-    let unusual = |time: Duration, usual: Duration| (time != usual).then(|| time.as_secs());
+    let unusual = |time: Duration, usual: Duration| (time != usual).then_some(time.as_secs());
     let mut row = Row {
         enabled: config.enabled,
         trusted: config.trusted,
