@@ -168,6 +168,8 @@ impl Expressions {
         let mut process = self.backend.start(&job).await.map_err(|error| refusal(&error))?;
         let to = process.stdin.take();
         let from = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
+        // The head and the body of a message are one read.
+        let from: Output = Box::new(tokio::io::BufReader::new(from));
         let Some(to) = to else { return Err(not_ready("The interpreter", "no input")) };
         let mut worker = Worker { process, to, from, engine: String::new() };
         match timeout(START, frame::receive(&mut worker.from)).await {

@@ -17,7 +17,7 @@ import traceback
 import types
 import warnings
 
-PROTOCOL = 1
+PROTOCOL = 2
 FRAME_BYTES = 4 << 20
 VALUE_BYTES = 256 << 10
 TRACE_BYTES = 8 << 10

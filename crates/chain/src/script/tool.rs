@@ -1,7 +1,7 @@
 //! `tool_chain`: the model writes a script, and each tool that it has is an async function in it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,6 +27,9 @@ const CODE_CHARS: u32 = 200_000;
 
 /// Scripts at work at one time. Most of them wait for their calls.
 const AT_ONCE: usize = 16;
+
+/// What is left at the end of a call to say how it ended.
+const LAST: Duration = Duration::from_millis(500);
 
 /// What a call may take beside its script: starting a worker, putting it aside.
 const AROUND: Duration = Duration::from_secs(30);
@@ -129,7 +132,9 @@ impl Runner {
         children: &dyn Children,
     ) -> Result<Nested, ToolError> {
         let limit = timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
-        let limit = limit.min(TOTAL_TIME);
+        // What is left of the call's own time, with a little to say how it ended.
+        let left = ctx.deadline.saturating_duration_since(Instant::now());
+        let limit = limit.min(TOTAL_TIME).min(left.saturating_sub(LAST).max(left / 2));
         let _place = self.workers.place().await;
         let begin = || Chain::new(ctx, children, &*self.search, code, limit).taking(args.cloned());
         let mut worker = self.workers.take().await?;

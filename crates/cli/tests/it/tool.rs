@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 31] = [
+const TOOLS: [&str; 32] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -32,6 +32,7 @@ const TOOLS: [&str; 31] = [
     "review_tool_calls",
     "introspect",
     "code_exec",
+    "tool_chain",
     "find_tools",
     "load_tool_group",
     "ask_user",
