@@ -180,7 +180,7 @@ fn a_run_that_is_stopped_takes_its_background_along() {
     // No other command line of this machine has this number.
     let long = format!("sleep 77{}", std::process::id());
     let turns = format!(
-        "  - calls: [{{tool: execute_shell_command, args: {{command: '{long}', background: true}}}}]\n  - calls: [{{tool: execute_shell_command, args: {{command: 'echo waits; sleep 60', timeout: 90}}}}]\n  - say: Done.\n"
+        "  - calls: [{{tool: execute_shell_command, args: {{command: '{long}', background: true}}}}]\n  - calls: [{{tool: execute_shell_command, args: {{command: 'touch waits; sleep 60', timeout: 90}}}}]\n  - say: Done.\n"
     );
     let model = env.script("script", &turns);
     let daemon = DaemonProcess::start(&env, &["--model", &model]);
@@ -188,7 +188,7 @@ fn a_run_that_is_stopped_takes_its_background_along() {
     let lines = BufReader::new(run.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut events = lines.map(|line| support::json(&line));
     let id = until(&mut events, |event| event["type"] == "run-start")["run"].clone();
-    until(&mut events, |event| event["message"].as_str().is_some_and(|text| text == "waits\n"));
+    eventually("the second command", || env.read("waits").is_some());
     assert!(is_running(&long), "the program in the background");
     let token = env.run(&["token", "show"]).code(0).stdout;
     let answer = daemon.raw(&format!(
@@ -198,15 +198,21 @@ fn a_run_that_is_stopped_takes_its_background_along() {
     ));
     assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
     until(&mut events, |event| event["type"] == "run-end");
-    for _ in 0..500 {
-        if !is_running(&long) {
-            break;
+    eventually("the end of what nobody can use any more", || !is_running(&long));
+    run.wait().unwrap();
+    daemon.stop(&env).0.code(0);
+}
+
+/// Waits until something is so; what never becomes so fails the test.
+#[track_caller]
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..1500 {
+        if is_so() {
+            return;
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    assert!(!is_running(&long), "nobody is there any more who could use it");
-    run.wait().unwrap();
-    daemon.stop(&env).0.code(0);
+    panic!("it never came: {what}");
 }
 
 /// Whether a process has this command line.

@@ -43,6 +43,7 @@ fn letter(state: &ToolState) -> char {
     match state {
         ToolState::InputStreaming { .. } => 's',
         ToolState::InputAvailable { .. } => 'i',
+        ToolState::Progress { .. } => 'p',
         ToolState::ApprovalRequested { .. } => 'q',
         ToolState::ApprovalResponded { .. } => 'r',
         ToolState::OutputAvailable { .. }
@@ -51,9 +52,9 @@ fn letter(state: &ToolState) -> char {
     }
 }
 
-/// The states of a call, one letter each.
+/// The states of a call, one letter each. How far it is may be told between any two of them, or not at all.
 pub(super) fn word(states: &[&ToolState]) -> String {
-    states.iter().map(|state| letter(state)).collect()
+    states.iter().map(|state| letter(state)).filter(|letter| *letter != 'p').collect()
 }
 
 fn check_call(call: CallId, states: &[&ToolState], resumed: bool, machine: &Machine) {
