@@ -131,6 +131,7 @@ pub(crate) async fn door(engine: &Engine, in_run: bool) -> f64 {
             let args = texts[n % texts.len()].clone();
             let batch = Batch {
                 again: false,
+                within: None,
                 run,
                 origin: Origin::Model,
                 context: Arc::clone(&context),
