@@ -282,7 +282,10 @@ impl<'a> Chain<'a> {
     }
 
     /// The place, the tool and the arguments of a call that may be made.
-    fn admitted(&mut self, wanted: &Wanted) -> Result<(usize, String, serde_json::Value), Box<Reply>> {
+    fn admitted(
+        &mut self,
+        wanted: &Wanted,
+    ) -> Result<(usize, String, serde_json::Value), Box<Reply>> {
         let raise = |kind, text| Box::new(Reply::Raise { kind, text });
         let Some(entry) = policy::find(&self.view, &wanted.name) else {
             return Err(raise(Kind::Unknown, format!("Unknown tool: '{}'", wanted.name)));

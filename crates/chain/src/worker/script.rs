@@ -179,9 +179,7 @@ impl<R: Read> Desk<'_, R> {
             RunProgress::OsCall(call) => {
                 self.stops += 1;
                 if self.stops > STOPS {
-                    return Ok(call
-                        .abort(too_often(), PrintWriter::Callback(output))
-                        .map(Some));
+                    return Ok(call.abort(too_often(), PrintWriter::Callback(output)).map(Some));
                 }
                 let error = fault::nothing_outside(&call.function_call.to_string());
                 call.resume(ExtFunctionResult::Error(error), PrintWriter::Callback(output))
