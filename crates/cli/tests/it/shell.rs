@@ -1,11 +1,7 @@
 //! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for each conversation.
 
-<<<<<<< HEAD
-use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
-=======
->>>>>>> wt-bench7
 use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv};
@@ -138,7 +134,6 @@ fn a_file_is_opened_where_there_is_a_desktop() {
     env.run(&["tool", "show", "open_file"]).code(4);
 }
 
-<<<<<<< HEAD
 /// Without a daemon too: whoever stops the tools stops what other processes run.
 #[test]
 fn stopped_tools_stop_what_another_process_runs() {
@@ -156,13 +151,6 @@ fn stopped_tools_stop_what_another_process_runs() {
     });
 }
 
-/// Reads events of a run until one is as wanted.
-fn until(events: &mut impl Iterator<Item = Value>, is_it: impl Fn(&Value) -> bool) -> Value {
-    events.find(|event| is_it(event)).expect("it never came")
-}
-
-=======
->>>>>>> wt-bench7
 #[test]
 fn who_looks_on_sees_how_far_a_command_is() {
     let env = enabled();
