@@ -411,6 +411,7 @@ class Item3(TypedDict):
     state: str
     written: str
     args: NotRequired[Any]
+    progress: NotRequired[Any]
     approval: NotRequired[Any]
     decision: NotRequired[Any]
     outcome: NotRequired[str | None]
@@ -455,6 +456,7 @@ class Call(TypedDict):
     state: str
     written: str
     args: NotRequired[Any]
+    progress: NotRequired[Any]
     approval: NotRequired[Any]
     decision: NotRequired[Any]
     outcome: NotRequired[str | None]
@@ -1014,7 +1016,9 @@ class ToolRow(TypedDict):
     risk: str
     effect: str
     permissions: list[str]
+    kind: str
     tokens: int
+    score: NotRequired[float | None]
     metrics: NotRequired[ToolNumbers | None]
 
 
@@ -1036,7 +1040,9 @@ class ToolDocument(TypedDict):
     risk: str
     effect: str
     permissions: list[str]
+    kind: str
     tokens: int
+    score: NotRequired[float | None]
     metrics: NotRequired[ToolNumbers | None]
     input_schema: Any
     output_schema: NotRequired[Any]

@@ -593,6 +593,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Streams messages to an MCP client. */
+        get: operations["get_mcp"];
+        put?: never;
+        /**
+         * Takes a message of an MCP client.
+         * @description Streamable HTTP in all revisions up to 2026-07-28 (docs/mcp.md).
+         */
+        post: operations["post_mcp"];
+        /** Ends the session of an MCP client. */
+        delete: operations["delete_mcp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -2544,6 +2566,8 @@ export interface components {
             written: string;
             /** @description The arguments, once they are whole: text or value as the provider sent them. */
             args?: unknown;
+            /** @description How far it is while it runs, as it said last. */
+            progress?: unknown;
             /** @description What a person is asked about it. */
             approval?: unknown;
             /** @description What a person decided. */
@@ -3096,11 +3120,18 @@ export interface components {
             effect: string;
             /** @description What the host must have granted. */
             permissions: string[];
+            /** @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or `hosted` (a provider runs it too). */
+            kind: string;
             /**
              * Format: uint64
              * @description About how many tokens its declaration costs in every request that carries it.
              */
             tokens: number;
+            /**
+             * Format: float
+             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would fit and is not ready.
+             */
+            score?: number | null;
             /** @description How its calls went, when that was asked for and it was called. */
             metrics?: components["schemas"]["ToolNumbers"] | null;
         };
@@ -3190,11 +3221,18 @@ export interface components {
             effect: string;
             /** @description What the host must have granted. */
             permissions: string[];
+            /** @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or `hosted` (a provider runs it too). */
+            kind: string;
             /**
              * Format: uint64
              * @description About how many tokens its declaration costs in every request that carries it.
              */
             tokens: number;
+            /**
+             * Format: float
+             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would fit and is not ready.
+             */
+            score?: number | null;
             /** @description How its calls went, when that was asked for and it was called. */
             metrics?: components["schemas"]["ToolNumbers"] | null;
             /** @description JSON Schema of its arguments. */
@@ -5941,6 +5979,116 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_mcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages of its session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_mcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description The answer, as JSON or as a stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_mcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_openapi_json: {
         parameters: {
             query?: never;
@@ -7588,6 +7736,10 @@ export interface operations {
                 metrics?: boolean;
                 /** @description Only calls received at or after count for them, milliseconds since 1970; all of them when nobody says. */
                 since?: number;
+                /** @description What somebody needs, in plain words: only the tools that do it, best first, then those that would and are not ready. */
+                find?: string;
+                /** @description Most tools that are found, 1 to 100; 5 when nobody says. */
+                limit?: number;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */

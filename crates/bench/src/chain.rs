@@ -89,7 +89,7 @@ fn put_aside(table: &mut Table, runtime: &Runtime, tools: &Toolcrib, folder: &Pa
             tools.batch_of(vec![Call::new("tool_chain", json!({"code": code}))], Origin::Rest);
         let batch = Batch { run: None, ..batch };
         let answer = runtime.block_on(tools.engine().invoke(batch)).pop().expect("an answer");
-        let Answer::Suspended(request) = answer else { panic_with(&answer) };
+        let Answer::Suspended(request) = answer else { panic!("{answer:?}") };
         bytes = bytes.max(largest(&folder.join("state/python/suspended")));
         std::thread::sleep(PAUSE);
         let record = DecisionRecord {
@@ -114,12 +114,6 @@ fn put_aside(table: &mut Table, runtime: &Runtime, tools: &Toolcrib, folder: &Pa
         "ms",
         5.0,
     );
-}
-
-fn panic_with(answer: &Answer) -> ! {
-    let words = format!("{answer:?}");
-    None::<()>.expect(&words);
-    std::process::abort()
 }
 
 fn largest(folder: &Path) -> u64 {

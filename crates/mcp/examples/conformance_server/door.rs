@@ -53,6 +53,10 @@ impl Door for EngineDoor {
         })
     }
 
+    fn may_decide(&self, _: &Who) -> bool {
+        true
+    }
+
     fn decide(
         &self,
         approval: ApprovalId,

@@ -15,7 +15,7 @@ const KEY: &str = "approval";
 /// Characters of arguments that are shown.
 const SHOWN: usize = 2000;
 
-/// Asks the person at the client, decides as they say, and goes on with the call. Where nobody answers, the call stays in the inbox if there
+/// Asks the person at the client, where that one may decide, decides as they say, and goes on with the call. Where nobody answers, the call stays in the inbox if there
 /// is one, and is denied if there is none.
 pub(super) async fn settle(
     door: &dyn Door,
@@ -23,7 +23,8 @@ pub(super) async fn settle(
     caller: &Caller,
     request: Box<ApprovalRequest>,
 ) -> Result<Answer, ToolError> {
-    let decision = match ask(caller, &request).await {
+    let asked = if door.may_decide(who) { ask(caller, &request).await } else { Ok(None) };
+    let decision = match asked {
         Ok(Some(decision)) => decision,
         _ if door.has_inbox() => return Ok(Answer::Suspended(request)),
         _ => Decision::Deny { note: Some("Nobody answered the question.".to_owned()) },

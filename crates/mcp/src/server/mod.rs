@@ -69,6 +69,9 @@ pub trait Door: Send + Sync + 'static {
         watch: Option<Arc<dyn Watch>>,
     ) -> BoxFuture<'a, Result<Answer, ToolError>>;
 
+    /// Whether the person at this client may decide about what it asks for. Where not, nobody there is asked.
+    fn may_decide(&self, who: &Who) -> bool;
+
     /// Decides about a call that waits, and goes on with it.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ impl Handler for Risky {
     }
 }
 
-struct EngineDoor(Engine);
+/// The door, and whether its clients may decide.
+struct EngineDoor(Engine, bool);
 
 struct Empty;
 
@@ -68,6 +69,10 @@ impl Door for EngineDoor {
         })
     }
 
+    fn may_decide(&self, _: &Who) -> bool {
+        self.1
+    }
+
     fn decide(
         &self,
         approval: ApprovalId,
@@ -100,6 +105,10 @@ struct Client {
 
 impl Client {
     async fn new(mode: Mode) -> Self {
+        Self::who_may_decide(mode, true).await
+    }
+
+    async fn who_may_decide(mode: Mode, may_decide: bool) -> Self {
         let engine = Engine::builder().build();
         let tool = |name: &str, risk: Risk| {
             let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
@@ -109,7 +118,8 @@ impl Client {
         };
         let tools = vec![tool("careful", Risk::High), tool("easy", Risk::Safe)];
         engine.catalog().attach(&FixedSource::new("test", tools)).await.unwrap();
-        let serve = Serve::new(Arc::new(EngineDoor(engine)), Desk::default(), mode, [1; 32]);
+        let serve =
+            Serve::new(Arc::new(EngineDoor(engine, may_decide)), Desk::default(), mode, [1; 32]);
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(serve.over(input, output));
@@ -151,7 +161,11 @@ impl Client {
 
     /// A client that shakes hands.
     async fn with_hands(mode: Mode, capabilities: Value) -> Self {
-        let mut client = Self::new(mode).await;
+        Self::new(mode).await.shaking(capabilities).await
+    }
+
+    async fn shaking(self, capabilities: Value) -> Self {
+        let mut client = self;
         let info = json!({"name": "t", "version": "1"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
         let hello = client.ask("initialize", params, &Value::Null).await;
@@ -187,6 +201,17 @@ async fn the_person_at_the_client_approves() {
         assert_eq!(result["isError"], true, "{result}");
         assert!(words(&result).contains("denied"), "{result}");
     }
+}
+
+/// Found in review: whoever may only call said yes to its own calls.
+#[tokio::test]
+async fn a_client_that_may_not_decide_is_not_asked() {
+    let client = Client::who_may_decide(Mode::Direct, false).await;
+    let mut client = client.shaking(json!({"elicitation": {}})).await;
+    let yes = json!({"action": "accept", "content": {"decision": "approve"}});
+    let result = client.call("careful", json!({"x": 1}), &yes).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(words(&result).contains("Nobody answered"), "{result}");
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ mod tests {
         assert!(tokio::time::timeout(Duration::ZERO, whole(act)).await.is_err());
         go.send(()).unwrap();
         done.await.unwrap();
-        let line = ["/calls", "/calls/batch", "/exec", "/tools/{name}/test", "/files"];
+        let line = ["/calls", "/calls/batch", "/exec", "/tools/{name}/test", "/files", "/mcp"];
         for one in crate::operations() {
             let changes = !one.method.is_safe();
             assert_eq!(one.is_done_whole(), changes && !line.contains(&one.path), "{}", one.path);

@@ -120,6 +120,12 @@ impl Door for DaemonDoor {
         })
     }
 
+    /// As over REST: by a token that may decide, and not about its own requests where four eyes are wanted.
+    fn may_decide(&self, who: &Who) -> bool {
+        let may = principal(who).is_ok_and(|principal| principal.may(Role::Approver));
+        may && !self.daemon.settings().four_eyes
+    }
+
     fn decide(
         &self,
         approval: ApprovalId,
