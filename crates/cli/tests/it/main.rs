@@ -34,6 +34,7 @@ mod history;
 mod hooks;
 mod keys;
 mod kits;
+mod mcp;
 mod net;
 mod own_tools;
 mod planted;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use similar::TextDiff;
 use toolcrib_core::canonical;
 
@@ -13,7 +13,7 @@ use super::server_config::{Remote, ServerConfig};
 /// What was reviewed of a server.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Pins {
-    /// Hash of how it is reached and what it calls itself.
+    /// How it is reached and what it calls itself.
     pub identity: String,
     /// Whole definitions, by the names that the server gives them.
     pub tools: BTreeMap<String, Value>,
@@ -77,12 +77,13 @@ impl Pins {
                 }
                 Some(_) => continue,
             };
-            let diff = diff(self.tools.get(tool), Some(definition));
+            let old = self.tools.get(tool);
+            let diff = diff((old, &self.identity), (Some(definition), &now.identity));
             held.push(Held { tool: tool.clone(), change, diff });
         }
         for (tool, definition) in &self.tools {
             if !now.tools.contains_key(tool) {
-                let diff = diff(Some(definition), None);
+                let diff = diff((Some(definition), &self.identity), (None, &now.identity));
                 held.push(Held { tool: tool.clone(), change: Change::Gone, diff });
             }
         }
@@ -90,7 +91,7 @@ impl Pins {
     }
 }
 
-/// Who a server is: how it is reached, and what it calls itself. Its version is left out, so that an update of what changes no tool holds nothing.
+/// Who a server is, in words that stand in a diff: how it is reached, and what it calls itself. Its version is left out, so that an update of what changes no tool holds nothing.
 pub(crate) fn identity(config: &ServerConfig, own_name: &str) -> String {
     let (kind, place) = match &config.remote {
         Remote::Stdio(program) => {
@@ -99,20 +100,19 @@ pub(crate) fn identity(config: &ServerConfig, own_name: &str) -> String {
         Remote::Http(http) => ("http", vec![http.url.clone()]),
     };
     let place: Vec<String> = place;
-    canonical::sha256_parts(&[kind, &place.join("\0"), own_name])
+    canonical::to_string(&json!([kind, place, own_name]))
 }
 
-fn diff(old: Option<&Value>, new: Option<&Value>) -> String {
-    let lines =
-        |value: Option<&Value>| value.map(|value| format!("{value:#}\n")).unwrap_or_default();
+fn diff(old: (Option<&Value>, &str), new: (Option<&Value>, &str)) -> String {
+    let lines = |(definition, server): (Option<&Value>, &str)| {
+        definition.map(|value| format!("server {server}\n{value:#}\n")).unwrap_or_default()
+    };
     let (old, new) = (lines(old), lines(new));
     TextDiff::from_lines(&old, &new).unified_diff().context_radius(2).to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -137,6 +137,9 @@ mod tests {
         let held = old.held(&Pins::of("somebody else".to_owned(), &definitions));
         assert_eq!(held.len(), 1);
         assert_eq!(held[0].change, Change::Changed);
+        for line in ["-server me\n", "+server somebody else\n"] {
+            assert!(held[0].diff.contains(line), "{}", held[0].diff);
+        }
     }
 
     #[test]

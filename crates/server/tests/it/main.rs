@@ -18,6 +18,7 @@ mod files;
 mod grants;
 mod listening;
 mod lists;
+mod mcp;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod owners;

@@ -60,13 +60,14 @@ fn show(found: &[Found], write: bool, json: bool) -> Result<(), Failure> {
         output::data(&text)?;
     }
     let count = found.iter().filter(|one| !one.skip).count();
+    let servers = if count == 1 { "server" } else { "servers" };
     output::note(&if write {
         format!(
-            "toolcrib: {count} servers are taken over, all of them off; `toolcrib mcp test NAME` tries one and switches it on"
+            "toolcrib: {count} {servers} taken over and off; `toolcrib mcp test NAME` tries one and switches it on"
         )
     } else {
         format!(
-            "toolcrib: {count} servers would be taken over; nothing was changed, --write does it"
+            "toolcrib: {count} {servers} to be taken over; nothing was changed, --write does it"
         )
     });
     Ok(())

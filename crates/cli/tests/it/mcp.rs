@@ -1,0 +1,84 @@
+//! `toolcrib mcp`: a server of somebody else from its first test to its last call, what other programs have, and this program as a server.
+
+use serde_json::{Value, json};
+
+use crate::support::{self, TestEnv};
+
+/// A server that speaks the protocol itself; the same that the crate is tested with.
+const FIXTURE: &str = include_str!("../../../mcp/tests/it/fixture/server.py");
+
+#[test]
+fn a_server_is_added_tested_used_reviewed_and_removed() {
+    let env = TestEnv::new();
+    env.write("server.py", FIXTURE);
+    std::fs::create_dir(env.root().join("own")).unwrap();
+    let path = |name: &str| env.root().join(name).display().to_string();
+    let (server, own) = (path("server.py"), path("own"));
+    env.run(&["mcp", "add", "fx", "--", "python3", &server, &own])
+        .code(0)
+        .says(&["fx is added and off"]);
+    env.run(&["tool", "call", "fx__add", "--args", "{}"]).code(4);
+    let tested = env.run(&["mcp", "test", "fx"]).code(0).says(&["fx is connected to fixture 1"]);
+    assert!(tested.stdout.contains("fx__add"), "{tested:?}");
+    // What a server says of its tools is not taken at its word: somebody is asked.
+    let sum = json!({"a": 1, "b": 2});
+    let (reply, code) = env.call("fx__add", &sum, &[]);
+    assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
+    let (reply, code) = env.call("fx__add", &sum, &["--policy", "auto"]);
+    assert_eq!((reply["outcome"].as_str(), code), (Some("succeeded"), 0), "{reply}");
+    assert!(reply["result"].to_string().contains('3'), "{reply}");
+    let rows = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
+    let row = rows.as_array().unwrap().iter().find(|row| row["id"] == "fx__add").unwrap();
+    assert_eq!((&row["risk"], &row["source"]), (&json!("high"), &json!("fx")));
+    // It says something else of itself now: its tools are held until somebody looks.
+    env.write("own/name", "impostor");
+    env.call("fx__add", &sum, &["--policy", "auto"]);
+    let held = env.run(&["mcp", "review", "fx"]);
+    assert!(held.stdout.contains("impostor"), "{held:?}");
+    let (reply, _) = env.call("fx__add", &sum, &["--policy", "auto"]);
+    assert_ne!(reply["outcome"], "succeeded", "{reply}");
+    env.run(&["mcp", "rm", "fx"]).code(0);
+    env.run(&["mcp", "test", "fx"]).code(4).says(&["there is no server fx"]);
+}
+
+#[test]
+fn what_other_programs_have_is_shown_first_and_taken_over_without_its_secrets() {
+    let env = TestEnv::new();
+    let theirs = json!({"mcpServers": {"files": {"command": "npx", "args": ["-y", "files"],
+        "env": {"API_KEY": "sk-very-secret-123456"}}}});
+    env.write("theirs.json", &theirs.to_string());
+    let dry = env.run(&["mcp", "import", "theirs.json"]).code(0).says(&["nothing was changed"]);
+    assert!(dry.stdout.contains("mcp_files_API_KEY"), "{dry:?}");
+    let listed = |env: &TestEnv| env.run(&["mcp", "list"]).code(0).stdout;
+    assert!(!listed(&env).contains("files"));
+    let done = env.run(&["mcp", "import", "theirs.json", "--write"]).code(0);
+    for said in [&dry, &done] {
+        assert!(!format!("{said:?}").contains("very-secret"), "{said:?}");
+    }
+    assert!(listed(&env).contains("off"), "until it is tested");
+    let files = std::fs::read_dir(env.outside().join("home")).unwrap().flatten();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    assert!(texts.into_iter().all(|text| !text.contains("very-secret")));
+    env.run(&["mcp", "import", "nothing.json"]).code(3);
+}
+
+#[test]
+fn this_program_is_a_server_of_its_own_tools() {
+    let env = TestEnv::new();
+    let mut server = env.filter(&["mcp", "serve"]);
+    let mut ask = |message: Value| server.ask(&message.to_string());
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let answer = ask(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}));
+    assert_eq!(answer["result"]["serverInfo"]["name"], "toolcrib", "{answer}");
+    let answer = ask(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    assert!(tools.iter().any(|tool| tool["name"] == "read_file"), "{answer}");
+    let call = |id: u64, name: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": {"path": "notes.md"}}});
+    let answer = ask(call(3, "read_file"));
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap().trim_end();
+    assert_eq!(text, env.read("notes.md").unwrap().trim_end());
+    // Nobody can be asked at this client.
+    let answer = ask(call(4, "delete_file"));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(env.read("notes.md").is_some());
+}

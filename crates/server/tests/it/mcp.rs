@@ -1,0 +1,84 @@
+//! MCP at `/mcp`: behind the same checks as every route, through the same door, and decided by whom a token lets decide.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_app::core::{Risk, ToolOutput};
+use toolcrib_testkit::ScriptedTool;
+
+use crate::calls::with_tools;
+use crate::support::{Client, TestDaemon};
+use crate::tokens::made;
+
+/// Calls a tool as a client of today's revision that can ask its person; what came back as its one message.
+async fn call(client: &Client, tool: &str, more: Value) -> Value {
+    let mut params = json!({"name": tool, "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }});
+    params.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let client = client
+        .clone()
+        .with("accept", "application/json, text/event-stream")
+        .with("mcp-protocol-version", "2026-07-28")
+        .with("mcp-method", "tools/call")
+        .with("mcp-name", tool);
+    let answer = client.post("/mcp", &message).await;
+    assert_eq!(answer.status.as_u16(), 200, "{}", answer.text);
+    let text = answer.text.lines().find_map(|line| line.strip_prefix("data: "));
+    let message: Value = serde_json::from_str(text.unwrap_or(&answer.text)).unwrap();
+    message["result"].clone()
+}
+
+#[tokio::test]
+async fn calls_pass_the_door_and_questions_are_decided_by_who_may() {
+    let greet = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("hello")));
+    let risky = Arc::new(
+        ScriptedTool::new("risky")
+            .spec(|spec| spec.risk = Risk::High)
+            .returns(ToolOutput::text("done")),
+    );
+    let daemon = TestDaemon::with(with_tools(&[&greet, &risky])).await;
+    let owner = daemon.client();
+    let result = call(&owner, "greet", Value::Null).await;
+    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    let id = result["_meta"]["dev.toolcrib/call"]["id"].as_str().unwrap();
+    assert_eq!(owner.get(&format!("/api/v1/calls/{id}")).await.expect(200)["result"], "hello");
+
+    let asked = call(&owner, "risky", Value::Null).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert_eq!(risky.runs(), 0);
+    let yes = json!({"approval": {"action": "accept", "content": {"decision": "approve"}}});
+    let back = json!({"inputResponses": yes, "requestState": asked["requestState"]});
+    let result = call(&owner, "risky", back.clone()).await;
+    assert_eq!((&result["content"][0]["text"], risky.runs()), (&json!("done"), 1), "{result}");
+    call(&owner, "risky", back).await;
+    assert_eq!(risky.runs(), 1, "a ticket is good for one time");
+
+    // Found in review: whoever may only call said yes to its own calls.
+    let token = made(&daemon, json!({"name": "agent", "roles": ["caller"]})).await.0;
+    let caller = daemon.anybody().with_token(&token);
+    let result = call(&caller, "greet", Value::Null).await;
+    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    let result = call(&caller, "risky", Value::Null).await;
+    assert_eq!((&result["isError"], risky.runs()), (&json!(true), 1), "{result}");
+    assert_ne!(result["resultType"], "input_required");
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn it_is_behind_the_checks_of_every_route() {
+    let daemon = TestDaemon::with(with_tools(&[])).await;
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    assert_eq!(daemon.anybody().post("/mcp", &message).await.status.as_u16(), 401);
+    for (name, value) in [("host", "elsewhere.example"), ("origin", "https://elsewhere.example")] {
+        let elsewhere = daemon.client().with(name, value);
+        assert_eq!(elsewhere.post("/mcp", &message).await.status.as_u16(), 421);
+    }
+    let viewer = made(&daemon, json!({"name": "v", "roles": ["viewer"]})).await.0;
+    let viewer = daemon.anybody().with_token(&viewer);
+    assert_eq!(viewer.post("/mcp", &message).await.status.as_u16(), 403);
+    daemon.stop().await;
+}
