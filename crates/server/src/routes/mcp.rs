@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::response::Response;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use toolcrib_app::core::invoke::DecideError;
 use toolcrib_app::core::{
     Answer, ApprovalId, Batch, BoxFuture, Call, CallId, DecisionRecord, Entry, ErrorType,
@@ -16,10 +17,13 @@ use toolcrib_app::mcp::{self, Shelves};
 
 use crate::api::{Api, Operation};
 use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::work::view_of;
 
 const PATH: &str = "/mcp";
+/// Bytes of a refusal that are passed on.
+const WORDS: usize = 4096;
 
 pub(super) fn routes(api: &mut Api) {
     let of = |operation: Operation| operation.at_root().tag("mcp").stands_in_line();
@@ -35,7 +39,28 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 async fn handle(Extension(endpoint): Extension<Service>, request: Request) -> Response {
-    endpoint.handle(request).await.map(Body::new)
+    in_our_words(endpoint.handle(request).await.map(Body::new)).await
+}
+
+/// What the protocol's own layer refuses in plain text is refused as everywhere else; its answers in JSON are messages of the protocol.
+async fn in_our_words(response: Response) -> Response {
+    let status = response.status();
+    let media_type = response.headers().get(header::CONTENT_TYPE);
+    let is_message =
+        media_type.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if is_message || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let code = match status.as_u16() {
+        404 => Code::NotFound,
+        405 => Code::MethodNotAllowed,
+        413 => Code::TooLarge,
+        415 => Code::UnsupportedMediaType,
+        500.. => Code::Internal,
+        _ => Code::BadRequest,
+    };
+    let words = axum::body::to_bytes(response.into_body(), WORDS).await.unwrap_or_default();
+    Problem::new(code, String::from_utf8_lossy(&words)).into_response()
 }
 
 /// The endpoint of this daemon. Who may ask for which host was looked at in front of all routes.

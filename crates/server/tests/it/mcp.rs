@@ -77,6 +77,13 @@ async fn it_is_behind_the_checks_of_every_route() {
         let elsewhere = daemon.client().with(name, value);
         assert_eq!(elsewhere.post("/mcp", &message).await.status.as_u16(), 421);
     }
+    // Found by the fuzzing of the interface: refusals of the protocol's own layer were plain text.
+    let plain = daemon.client();
+    let refused =
+        [plain.get("/mcp").await, plain.delete("/mcp").await, plain.post("/mcp", &message).await];
+    for answer in &refused {
+        assert_eq!((answer.status.as_u16(), &*answer.problem()), (400, "bad_request"));
+    }
     let viewer = made(&daemon, json!({"name": "v", "roles": ["viewer"]})).await.0;
     let viewer = daemon.anybody().with_token(&viewer);
     assert_eq!(viewer.post("/mcp", &message).await.status.as_u16(), 403);
