@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 use toolcrib_core::{CallId, StoreError};
 
 use crate::toolcrib::Toolcrib;
@@ -40,7 +40,8 @@ impl Toolcrib {
 }
 
 async fn watch(toolcrib: Toolcrib, told: impl Fn(Found)) {
-    let mut look = tokio::time::interval(LOOK);
+    // They were read when the process began.
+    let mut look = tokio::time::interval_at(Instant::now() + LOOK, LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut fails = false;
     let stop_running = || {

@@ -1,4 +1,6 @@
-//! The engine: what it is built from, and the door it opens.
+//! The engine: what all calls share, and the door it opens.
+
+pub(crate) mod builder;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +11,11 @@ use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
     Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Entry, ErrorType,
-    Gate, GrantStore, Guard, Invoker, Label, Labels, Observer, Permissions, Raised, Recovered,
-    RunId, RunSpec, RunUsage, Sealer, StoreError, SwitchState, SwitchStore, SystemClock, Tier,
-    ToolError, ToolSpec, Watch,
+    Gate, GrantStore, Invoker, Label, Labels, Raised, Recovered, RunId, RunSpec, RunUsage,
+    StoreError, SwitchState, Tier, ToolError, ToolSpec, Watch,
 };
+
+use builder::{EngineBuilder, ends_of};
 
 use crate::batch;
 use crate::budget::Short;
@@ -25,16 +28,14 @@ use crate::nest::Nests;
 use crate::observers::Observers;
 use crate::policy::{InForce, Policy};
 use crate::registry::Registry;
-use crate::rules::RuleSet;
 use crate::run::{Runs, not_open};
 use crate::running::{RunningCall, Seats};
 use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
 use crate::stage::{approve, budget};
-use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
 use crate::stored_switches::StoredSwitches;
 use crate::streams::ArtifactStreams;
-use crate::switches::{Switched, Switches};
+use crate::switches::Switched;
 use crate::waiting::WaitingCalls;
 
 /// What all calls share.
@@ -168,193 +169,6 @@ pub struct Engine {
     inner: Arc<Inner>,
 }
 
-/// Sets an engine up.
-pub struct EngineBuilder {
-    policy: Policy,
-    gates: Vec<Arc<dyn Gate>>,
-    brake: Option<Arc<dyn Brake>>,
-    stored_switches: Option<StoredSwitches>,
-    observers: Vec<Arc<dyn Observer>>,
-    approver: Option<Arc<dyn Approver>>,
-    calls: Arc<dyn CallStore>,
-    approvals: Arc<dyn ApprovalStore>,
-    grants: Arc<dyn GrantStore>,
-    artifacts: Arc<dyn ArtifactStore>,
-    clock: Arc<dyn Clock>,
-    sealing: Sealing,
-    setup: serde_json::Value,
-}
-
-impl Default for EngineBuilder {
-    fn default() -> Self {
-        Self {
-            policy: Policy::default(),
-            gates: Vec::new(),
-            brake: None,
-            stored_switches: None,
-            observers: Vec::new(),
-            approver: None,
-            calls: Arc::new(MemoryCalls::light()),
-            approvals: Arc::new(MemoryApprovals::default()),
-            grants: Arc::new(MemoryGrants::default()),
-            artifacts: Arc::new(MemoryArtifacts::default()),
-            clock: Arc::new(SystemClock),
-            sealing: Sealing::default(),
-            setup: serde_json::Value::Null,
-        }
-    }
-}
-
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident in $place:ident$(.$part:ident)?: $type:ty;)*) => {
-        $($(#[$doc])*
-        #[must_use]
-        pub fn $name(mut $place, $name: $type) -> Self {
-            $place$(.$part)?.$name = $name;
-            $place
-        })*
-    };
-}
-
-impl EngineBuilder {
-    setters! {
-        /// Preset, per-tool overrides and limits.
-        settings in self.policy: EngineSettings;
-        /// The host's permissions; all granted by default.
-        permissions in self.policy: Arc<dyn Permissions>;
-        /// The rules of all layers: judged after the permissions. Tools that one of them denies to everybody are in no view.
-        rules in self.policy: RuleSet;
-        /// Values that are masked in every result, beside the configured values of tools that their definitions call secret: keys of
-        /// providers, all that is in the vault.
-        secrets in self.policy: Vec<String>;
-        /// Where calls and outcomes are recorded.
-        calls in self: Arc<dyn CallStore>;
-        /// Where questions to people are kept.
-        approvals in self: Arc<dyn ApprovalStore>;
-        /// Where remembered approvals are kept.
-        grants in self: Arc<dyn GrantStore>;
-        /// Where large results are kept.
-        artifacts in self: Arc<dyn ArtifactStore>;
-        /// Where wall-clock time comes from.
-        clock in self: Arc<dyn Clock>;
-        /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
-        /// `worker` beside: this engine's number in the call store.
-        setup in self: serde_json::Value;
-    }
-
-    /// What stops every tool from outside the process; nothing by default. It is asked when a call is received, right before its start
-    /// is recorded, and right after that where the call may change something.
-    #[must_use]
-    pub fn brake(mut self, brake: Arc<dyn Brake>) -> Self {
-        self.brake = Some(brake);
-        self
-    }
-
-    /// Where the switches of this owner are stored; by default they are only what this engine is told. They are read again before a call
-    /// starts that would start on what was read more than [`SWITCHES_AGE`](crate::SWITCHES_AGE) ago; where they cannot be read then, it does
-    /// not run.
-    #[must_use]
-    pub fn switches(mut self, store: Arc<dyn SwitchStore>, owner: &str) -> Self {
-        self.stored_switches = Some(StoredSwitches::new(store, owner.to_owned()));
-        self
-    }
-
-    /// Settings, permissions, rules, guards and secrets at once, in place of what was said of them before.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    /// What seals arguments that hold secrets where they have to be kept; by default a key that ends with the process, so that no other
-    /// process can go on with such a call.
-    #[must_use]
-    pub fn sealer(mut self, sealer: Arc<dyn Sealer>) -> Self {
-        self.sealing = Sealing::new(Secrets::default(), sealer);
-        self
-    }
-
-    /// Who is asked; nobody by default, which denies.
-    #[must_use]
-    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approver = Some(approver);
-        self
-    }
-
-    /// Adds a gate after those of permissions, rules and taint, which are always there.
-    #[must_use]
-    pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
-        self.gates.push(gate);
-        self
-    }
-
-    /// Adds a guard hook after those added before.
-    #[must_use]
-    pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
-        self.policy.guards.push(guard);
-        self
-    }
-
-    /// Adds an observer after those added before.
-    #[must_use]
-    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.observers.push(observer);
-        self
-    }
-
-    /// The engine, without tools: attach sources to its catalog.
-    #[must_use]
-    pub fn build(self) -> Engine {
-        // Configured values of tools are learned with the definitions that say which of them are secret.
-        let secrets = self.sealing.secrets.clone();
-        secrets.learn(self.policy.secrets.iter().map(String::as_str));
-        let settings_chars = self.policy.settings.result_chars;
-        let policy = InForce::new(self.policy, &self.gates, &self.clock);
-        Engine {
-            inner: Arc::new(Inner {
-                registry: Arc::new(Registry::new(policy, secrets.clone())),
-                runs: Runs::default(),
-                locks: Locks::default(),
-                waiting: WaitingCalls::default(),
-                nests: Nests::default(),
-                seats: Seats::default(),
-                gates: self.gates,
-                brake: self.brake,
-                stored_switches: self.stored_switches,
-                observers: Observers::new(self.observers),
-                approver: self.approver,
-                calls: self.calls,
-                approvals: self.approvals,
-                grants: self.grants,
-                streams: Arc::new(ArtifactStreams {
-                    artifacts: Arc::clone(&self.artifacts),
-                    secrets: secrets.clone(),
-                    chars: ends_of(settings_chars).into(),
-                }),
-                artifacts: self.artifacts,
-                clock: self.clock,
-                shutdown: CancellationToken::new(),
-                setup: self.setup,
-                keyed: Keyed::default(),
-                sealing: self.sealing,
-                secrets,
-                epoch: AtomicU64::new(0),
-                claiming: tokio::sync::Mutex::default(),
-                received: AtomicU64::new(0),
-                agent_presets: RwLock::default(),
-            }),
-        }
-    }
-}
-
-/// Characters of the two ends of a stream: the counts and the marker around them need their room too.
-fn ends_of(result_chars: usize) -> usize {
-    result_chars.saturating_sub(LINES_CHARS)
-}
-
-/// Characters of the lines around the two ends of a stream.
-const LINES_CHARS: usize = 600;
-
 impl Engine {
     /// Sets an engine up.
     #[must_use]
@@ -420,12 +234,6 @@ impl Engine {
                 Ok(())
             }
         }
-    }
-
-    /// Makes these the switches in force, in place of all that were set before; whether anything is another than before. A tool may be
-    /// named that is not loaded yet. Ask, where only on and off are possible, counts as off.
-    pub fn apply_switches(&self, switches: &[(Switched, SwitchState)]) -> bool {
-        self.inner.registry.switch_all(Switches::of(switches))
     }
 
     /// Makes the switches in force those that are stored now: whatever other processes have set since. Calls at work feel it at their next

@@ -49,7 +49,8 @@ mod view;
 mod waiting;
 
 pub use deciding::{Decisions, grant_of};
-pub use engine::{Engine, EngineBuilder};
+pub use engine::Engine;
+pub use engine::builder::EngineBuilder;
 pub use forecast::{Asking, Forecast};
 pub use gate::{GrantedPermissions, PermissionGate, Preset};
 pub use keyed::{SubmitError, Submitted};

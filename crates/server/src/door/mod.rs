@@ -144,7 +144,7 @@ async fn admit(
 }
 
 /// Whether it stops every tool: no limit of a client that has run wild may keep its owner from that.
-fn is_urgent(request: &Request) -> bool {
+pub(crate) fn is_urgent(request: &Request) -> bool {
     let path = request.uri().path().strip_prefix(BASE);
     request.method() == Method::PUT && path == Some(KILL_SWITCH)
 }

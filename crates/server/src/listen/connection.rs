@@ -11,6 +11,7 @@ use tower::Service as _;
 use super::crowd::Seat;
 use super::slow_body::Timed;
 use crate::daemon::Daemon;
+use crate::door;
 use crate::listen::Peer;
 
 /// Bytes of a head.
@@ -33,7 +34,7 @@ pub(super) async fn serve(
 ) {
     let Guest { daemon, peer, seat, router } = guest;
     let settings = daemon.settings();
-    let (silence, in_request) = (settings.body_silence, seat.clone());
+    let (silence, in_request, host) = (settings.body_silence, seat.clone(), daemon.clone());
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request: Request = request.map(|body| match body.is_end_stream() {
             true => axum::body::Body::empty(),
@@ -41,7 +42,15 @@ pub(super) async fn serve(
         });
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(in_request.clone());
-        router.clone().call(request)
+        let line = host.reception().line(&peer, &in_request, &request);
+        let (host, is_urgent) = (host.clone(), door::is_urgent(&request));
+        let answer = router.clone().call(request);
+        async move {
+            match is_urgent {
+                true => answer.await,
+                false => host.reception().receive(&line, answer).await,
+            }
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

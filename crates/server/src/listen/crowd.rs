@@ -181,6 +181,11 @@ impl Seat {
         Ok(())
     }
 
+    /// Who has shown a token on it.
+    pub(super) fn client(&self) -> Option<String> {
+        self.held.client().clone()
+    }
+
     /// Resolves when it has to make room.
     pub(super) async fn told_to_leave(&self) {
         self.held.leave.cancelled().await;

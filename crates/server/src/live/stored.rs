@@ -26,6 +26,7 @@ pub(crate) async fn view(daemon: &Daemon, run: &StoredRun) -> Result<RunView, Pr
 fn of(run: &StoredRun, messages: &[StoredMessage]) -> RunView {
     let state = &run.state;
     let at = |pointer: &str| state.pointer(pointer).cloned().filter(|value| !value.is_null());
+    let number = |pointer: &str| state.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let mut view = RunView {
         run: run.id.to_string(),
         conversation: run.conversation.to_string(),
@@ -33,7 +34,8 @@ fn of(run: &StoredRun, messages: &[StoredMessage]) -> RunView {
         state: of_status(run.status),
         usage: at("/state/spent/usage"),
         cost: at("/state/spent/cost"),
-        rounds: at("/state/rounds").and_then(|rounds| rounds.as_u64()).unwrap_or(0) as u32,
+        tokens_saved: number("/state/spent/tokens_saved"),
+        rounds: number("/state/rounds") as u32,
         ..RunView::default()
     };
     (view.status, view.message) = status_of(run);

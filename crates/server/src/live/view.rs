@@ -39,6 +39,9 @@ pub(crate) struct RunView {
     pub(crate) usage: Option<Value>,
     /// What it cost in millionths of a US dollar, an estimate; known once it has ended.
     pub(crate) cost: Option<Value>,
+    /// Tokens of schemas that all requests left out, for tools were found instead of carried: an estimate, known once it has ended.
+    #[serde(default)]
+    pub(crate) tokens_saved: u64,
 }
 
 /// Where a run stands.
@@ -222,7 +225,9 @@ impl RunView {
                 self.status = Some((*status).to_owned());
                 self.waiting = waiting.iter().filter_map(json).collect();
             }
-            Event::RunEnd { status, message, text, rounds, usage, cost, .. } => {
+            Event::RunEnd {
+                status, message, text, rounds, usage, cost, tokens_saved, ..
+            } => {
                 self.goes_on();
                 self.state = RunState::Ended;
                 self.status = Some((*status).to_owned());
@@ -230,6 +235,7 @@ impl RunView {
                 self.text.clone_from(text);
                 self.rounds = *rounds;
                 (self.usage, self.cost) = (json(usage), json(cost));
+                self.tokens_saved = *tokens_saved;
             }
         }
     }

@@ -103,7 +103,7 @@ fn event() -> impl Strategy<Value = Event> {
             calls: 3,
             usage: Usage::default(),
             cost: None,
-            tokens_saved: 0,
+            tokens_saved: 7,
         }),
     ]
 }
