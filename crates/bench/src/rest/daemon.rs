@@ -52,8 +52,7 @@ fn tools() -> impl toolcrib_core::Source {
 
 /// This program as the daemon: says where it listens and its token, and ends with its input.
 pub(crate) fn serve() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(async {
+    toolcrib_server::runtime().expect("a runtime").block_on(async {
         let folder = tempfile::tempdir().expect("a folder");
         let daemon = daemon(folder.path().to_owned()).await;
         let token = folder.path().join("daemon/token");

@@ -10,10 +10,7 @@ use crate::output::Failure;
 const LEAVE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(command: &Serve, json: bool) -> Result<u8, Failure> {
-    // Many requests at once: as many threads as there are processors.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
+    let runtime = toolcrib_server::runtime()
         .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))?;
     let result = runtime.block_on(daemon::serve(command, json));
     runtime.shutdown_timeout(LEAVE);
