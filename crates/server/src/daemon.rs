@@ -68,9 +68,7 @@ impl Daemon {
         let door = Door::open(&toolcrib, &settings).await?;
         let tls = settings.listen.tls.clone();
         let tls = tls.map(|(chain, key)| Tls::read(chain, key)).transpose()?;
-        // Enough of one client's to keep every processor busy, and few enough that nobody else stands behind many.
-        let beginning = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
-        let turnstile = Turnstile::new(settings.calls_at_once, beginning, settings.calls_waiting);
+        let turnstile = Turnstile::new(settings.calls_at_once, at_work(), settings.calls_waiting);
         let shared = Shared {
             runner,
             toolcrib,
@@ -79,7 +77,7 @@ impl Daemon {
             tls,
             settings,
             live: LiveRuns::default(),
-            reception: Reception::new(),
+            reception: Reception::new(at_work()),
             turnstile,
             work: Work::default(),
             stop: CancellationToken::new(),
@@ -198,6 +196,11 @@ impl Daemon {
     pub(crate) fn begun(&self) -> Instant {
         self.shared.begun
     }
+}
+
+/// How many of one client keep the processors busy: enough for that, and so few that nobody else stands behind many.
+fn at_work() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Says in the log what the watch over the switches found.

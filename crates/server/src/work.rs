@@ -18,10 +18,10 @@ use toolcrib_app::core::{
 use toolcrib_app::{SubmitError, Submitted};
 
 use crate::daemon::Daemon;
-use crate::{listen, observe};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::turnstile::Turn;
+use crate::{listen, observe};
 
 /// Header that names what is sent, so that sending it twice does it once.
 pub(crate) const KEY: &str = "idempotency-key";

@@ -7,7 +7,6 @@
 
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
-use std::num::NonZero;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,9 +33,8 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
-    pub(crate) fn new() -> Self {
-        // As at the turnstile: every processor is busy, and nobody stands behind many.
-        let at_once = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    /// So many of a line are received at once.
+    pub(crate) fn new(at_once: usize) -> Self {
         let lines = Turnstile::new(usize::MAX / 2, at_once, usize::MAX);
         Self { lines, choice: RandomState::new() }
     }
@@ -88,9 +86,7 @@ mod tests {
     use super::*;
 
     /// Requests that a client may have in the reception at once.
-    fn at_once() -> usize {
-        2 * std::thread::available_parallelism().map_or(1, NonZero::get)
-    }
+    const AT_ONCE: usize = 4;
 
     fn tcp(last: u8) -> Peer {
         let at = |last| ([10, 0, 0, last], 80).into();
@@ -103,10 +99,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_few_of_a_line_are_received_at_once_and_other_lines_pass() {
-        let reception = Reception::new();
-        let mut held: Vec<_> = (0..at_once())
-            .map(|_| Box::pin(reception.receive("a", pending::<()>())))
-            .collect();
+        let reception = Reception::new(AT_ONCE);
+        let mut held: Vec<_> =
+            (0..AT_ONCE).map(|_| Box::pin(reception.receive("a", pending::<()>()))).collect();
         for one in &mut held {
             assert!(futures_util::poll!(one.as_mut()).is_pending());
         }
@@ -130,8 +125,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_stands_at_the_turnstile_has_left() {
-        let reception = Reception::new();
-        let mut held: Vec<_> = (0..2 * at_once())
+        let reception = Reception::new(AT_ONCE);
+        let mut held: Vec<_> = (0..2 * AT_ONCE)
             .map(|_| {
                 Box::pin(reception.receive("a", async {
                     leave_reception();
@@ -151,7 +146,7 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_clients_and_few_of_an_address_before() {
-        let reception = Reception::new();
+        let reception = Reception::new(AT_ONCE);
         let request = |token: &str| {
             let request = Request::post("/").header(header::AUTHORIZATION, token);
             request.body(Body::empty()).unwrap()

@@ -225,9 +225,7 @@ impl RunView {
                 self.status = Some((*status).to_owned());
                 self.waiting = waiting.iter().filter_map(json).collect();
             }
-            Event::RunEnd {
-                status, message, text, rounds, usage, cost, tokens_saved, ..
-            } => {
+            Event::RunEnd { status, message, text, rounds, usage, cost, tokens_saved, .. } => {
                 self.goes_on();
                 self.state = RunState::Ended;
                 self.status = Some((*status).to_owned());
