@@ -424,6 +424,9 @@ pub(crate) struct Resume {
     /// What happens to further calls that need approval; see `toolcrib run --help`.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
+    /// Let the daemon go on with it, and show what happens; decide with `toolcrib approve`. TOOLCRIB_DAEMON names one elsewhere.
+    #[arg(long, requires = "run", conflicts_with_all = ["list", "call", "answer", "skip", "approve", "deny", "args", "on_ask"])]
+    pub(crate) daemon: bool,
 }
 
 #[derive(Debug, Args)]

@@ -14,8 +14,8 @@ use toolcrib_app::core::{
 use toolcrib_app::runner::Surfaces;
 
 use super::approve::decisions;
-use super::past;
 use super::run::{failure, report, waits_for};
+use super::{past, through};
 use crate::cli::Resume;
 use crate::config::OnAsk;
 use crate::output::{self, Failure};
@@ -27,6 +27,9 @@ use crate::{interrupt, person, world};
 const LISTED: usize = 100;
 
 pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
+    if let (true, Some(run)) = (command.daemon, &command.run) {
+        return through::resume(run, json);
+    }
     let prepared = prepared(command)?;
     world::block_on(async {
         let stores = world::stores()?;

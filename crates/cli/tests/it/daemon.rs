@@ -163,6 +163,7 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
             &["token", "add", "x"],
             &["token", "revoke", "x"],
             &["run", "hello", "--daemon"],
+            &["resume", "run_0198c0de000070008000000000000000", "--daemon"],
             &["tool", "call", "read_file", "--daemon"],
         ] {
             env.run(args).code(8).says(&[words]);
@@ -372,6 +373,29 @@ fn a_decision_lets_the_daemon_go_on() {
     }
     assert!(gone());
     env.run(&["approve", "no", &id]).code(5).says(&["decided before"]);
+    daemon.stop(&env).0.code(0);
+}
+
+#[test]
+fn a_run_is_taken_up_by_the_daemon_and_followed() {
+    let env = TestEnv::new();
+    let script = env.outside().join("script.yaml");
+    fs::write(&script, "version: 1\nname: s\nturns:\n  - calls: [{tool: delete_file, args: {path: notes.md}}]\n  - {say: It is gone., delay_ms: 5000}\n").unwrap();
+    let model = format!("scripted:{}", script.display());
+    let daemon = DaemonProcess::start(&env, &["--model", &model]);
+    env.run(&["run", "delete it", "--daemon"]).code(6);
+    let waiting = support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout);
+    let text = |name: &str| waiting[0][name].as_str().unwrap_or_default().to_owned();
+    let run = text("run");
+    env.run(&["resume", &run, "--daemon"]).code(2).says(&["waits for a person"]);
+    env.run(&["resume", &run[..8], "--daemon"]).code(2).says(&["the whole id"]);
+    env.run(&["resume", "--daemon"]).code(2);
+    env.run(&["resume", &run, "--daemon", "--approve"]).code(2);
+    let id = if text("approval").is_empty() { text("id") } else { text("approval") };
+    env.run(&["approve", "yes", &id]).code(0);
+    let ran = env.run(&["resume", &run, "--daemon"]).code(0);
+    assert_eq!(ran.stdout, "It is gone.\n");
+    env.run(&["resume", &run, "--daemon"]).code(2).says(&["ended"]);
     daemon.stop(&env).0.code(0);
 }
 

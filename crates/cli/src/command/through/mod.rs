@@ -13,7 +13,7 @@ use crate::output::Failure;
 pub(super) use call::run as call;
 pub(super) use decide::run as decide;
 pub(super) use exec::run as exec;
-pub(super) use run::run;
+pub(super) use run::{resume, run};
 pub(super) use switch::{kill, release, set as switch};
 
 /// Refuses words about surroundings: the daemon has its own.

@@ -1,12 +1,13 @@
-//! `toolcrib run --daemon`: the run works in the daemon, and goes on there whoever goes away.
+//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the run works in the daemon, and goes on there whoever goes away.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use serde_json::{Value, json};
+use toolcrib_app::core::RunId;
 
 use super::events::{Events, Told};
 use crate::cli::Run;
-use crate::daemon::client::{Ask, Client, unreachable};
+use crate::daemon::client::{Ask, Client, Stream, unreachable};
 use crate::output::{self, Failure};
 use crate::session::failure_words;
 use crate::{terminal, world};
@@ -37,19 +38,38 @@ pub(in crate::command) fn run(command: &Run, task: &str, json: bool) -> Result<u
     });
     world::block_on(async {
         let client = Client::required().await?;
-        let stream = client.stream(&Ask::post("/api/v1/runs", &body)).await?;
-        let (mut events, mut shown) = (Events::of(stream), Shown::new(json));
-        while let Some(told) = events.next().await? {
-            shown.saw(&told)?;
-            if let Some(code) = shown.code {
-                return shown.end(code);
-            }
-        }
-        Err(unreachable(&format!(
-            "the daemon stopped in the middle; it goes on with the run {} when it is back",
-            shown.run
-        )))
+        show(client.stream(&Ask::post("/api/v1/runs", &body)).await?, json).await
     })
+}
+
+/// Lets the daemon go on with a run that waits or was left behind, and shows what happens.
+pub(in crate::command) fn resume(run: &str, json: bool) -> Result<u8, Failure> {
+    let run: RunId = run.trim().parse().map_err(|_| {
+        Failure::usage(
+            "with --daemon write the whole id of the run; `toolcrib resume --list` shows it",
+        )
+    })?;
+    world::block_on(async {
+        let client = Client::required().await?;
+        let path = format!("/api/v1/runs/{run}/resume");
+        client.send(&Ask::post(&path, &json!({}))).await?.done()?;
+        let path = format!("/api/v1/runs/{run}/events");
+        show(client.stream(&Ask::get(&path)).await?, json).await
+    })
+}
+
+async fn show(stream: Stream, json: bool) -> Result<u8, Failure> {
+    let (mut events, mut shown) = (Events::of(stream), Shown::new(json));
+    while let Some(told) = events.next().await? {
+        shown.saw(&told)?;
+        if let Some(code) = shown.code {
+            return shown.end(code);
+        }
+    }
+    Err(unreachable(&format!(
+        "the daemon stopped in the middle; it goes on with the run {} when it is back",
+        shown.run
+    )))
 }
 
 /// What was shown of a run.
