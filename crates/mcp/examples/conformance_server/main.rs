@@ -10,8 +10,8 @@ mod tools;
 
 use std::sync::Arc;
 
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
 use toolcrib_mcp::desk::Desk;
@@ -45,8 +45,11 @@ async fn main() -> Result<(), Failed> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let service = TowerToHyperService::new(service.clone());
+        let service = service.clone();
         tokio::spawn(async move {
+            let service = service_fn(|request| async {
+                Ok::<_, std::convert::Infallible>(service.handle(request).await)
+            });
             let served = hyper::server::conn::http1::Builder::new();
             let _ = served.serve_connection(TokioIo::new(stream), service).await;
         });

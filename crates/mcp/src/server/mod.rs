@@ -4,6 +4,7 @@ mod answer;
 mod approval;
 mod http;
 mod offer;
+mod plain;
 mod serve;
 mod tickets;
 

@@ -12,18 +12,22 @@ use rmcp::model::{
     CompleteRequestParams, CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, InputResponses, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    RequestId, ResourceContents, Role, ServerCapabilities, ServerConfig, ServerResult, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::{Answer, Call, RawArgs, ToolError, Watch, canonical};
 
-use super::tickets::{Step, Tickets, Work};
+use super::tickets::{Step, Tickets};
+use super::offer::{Listing, Listings};
+use super::plain::Lists;
 use super::{Body, Door, Mode, Who, answer, approval, offer};
-use crate::desk::{Caller, Desk};
+use crate::desk::{Caller, Desk, Questions};
+use crate::lines::Lines;
 
 /// What a request that may ask ends with.
 enum Reply {
@@ -40,6 +44,7 @@ struct Inner {
     desk: Desk,
     mode: Mode,
     tickets: Tickets<Reply>,
+    listings: Listings,
     info: ServerConfig,
 }
 
@@ -49,8 +54,9 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const LOOK: Duration = Duration::from_millis(500);
 
 /// What a request is about that comes back with answers: nobody else's, and nothing else.
-fn about(who: &Who, kind: &str, name: &str, arguments: &Value) -> String {
-    canonical::sha256_parts(&[&who.name, kind, name, &canonical::to_string(arguments)])
+fn about(who: &Who, kind: &str, name: &str, arguments: Option<&Map<String, Value>>) -> String {
+    let arguments = Value::Object(arguments.cloned().unwrap_or_default());
+    canonical::sha256_parts(&[&who.name, kind, name, &canonical::to_string(&arguments)])
 }
 
 struct TakesQuestions;
@@ -76,7 +82,8 @@ impl Serve {
         info.server_info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
         info.server_info.title = Some("Toolcrib".to_owned());
         info.instructions = Some("Tools of this machine, behind rules. A call may need the approval of a person; a refusal says what to do.".to_owned());
-        Self(Arc::new(Inner { door, desk, mode, tickets: Tickets::new(key), info }))
+        let (tickets, listings) = (Tickets::new(key), Listings::default());
+        Self(Arc::new(Inner { door, desk, mode, tickets, listings, info }))
     }
 
     /// The same with other capabilities, for a door that has more to offer.
@@ -91,6 +98,7 @@ impl Serve {
             desk: desk.clone(),
             mode: *mode,
             tickets: Tickets::new(key),
+            listings: Listings::default(),
             info,
         }))
     }
@@ -105,7 +113,8 @@ impl Serve {
         output: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), String> {
         use rmcp::ServiceExt as _;
-        let served = self.serve((input, output)).await;
+        let at_once = Arc::new(Lists(self.clone()));
+        let served = self.serve(Lines::new(input, output).answering(at_once)).await;
         let running = match served {
             Ok(running) => running,
             // A client that closes at once has said nothing wrong.
@@ -124,62 +133,61 @@ impl Serve {
     /// The way back to whoever asks, and its questions if they are answers of ours.
     fn caller(
         context: &RequestContext<RoleServer>,
-    ) -> (Arc<Caller>, Option<mpsc::Receiver<crate::desk::Questions>>) {
-        let capabilities = context.client_capabilities().unwrap_or_default();
+    ) -> (Arc<Caller>, Option<mpsc::Receiver<Questions>>) {
         let modern = context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let (send, receive) = if modern && can_be_asked(&capabilities) {
-            let (send, receive) = mpsc::channel(1);
-            (Some(send), Some(receive))
-        } else {
-            (None, None)
-        };
-        // Nobody of today's revision is asked by a request.
-        let capabilities =
-            if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
-        let caller = Caller {
-            peer: context.peer.clone(),
-            request: context.id.clone(),
+        let way = Way {
+            peer: Some(context.peer.clone()),
+            id: context.id.clone(),
             progress: context.meta.get_progress_token(),
-            capabilities,
             logs: !modern || context.meta.contains_key(LOG_LEVEL),
-            lacks: Mutex::default(),
-            questions: send,
         };
-        (Arc::new(caller), receive)
+        caller(way, context.client_capabilities().unwrap_or_default(), modern)
     }
 
     /// Work that may ask: in place where questions are requests, aside where they are answers.
     async fn run<F>(
         &self,
-        about: String,
-        questions: Option<mpsc::Receiver<crate::desk::Questions>>,
-        context: &RequestContext<RoleServer>,
+        asking: Option<(String, mpsc::Receiver<Questions>)>,
+        stop: Option<&CancellationToken>,
         work: F,
     ) -> Result<Step<Reply>, ErrorData>
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let stopped = || ErrorData::internal_error("the request was cancelled", None);
-        let Some(questions) = questions else {
-            return tokio::select! {
-                reply = work => Ok(Step::Done(reply)),
-                () = context.ct.cancelled() => Err(stopped()),
-            };
+        let Some((about, questions)) = asking else {
+            return unless_stopped(stop, async { Ok(Step::Done(work.await)) }).await;
         };
-        self.follow(Tickets::begin(about, questions, work), context).await
+        let work = Tickets::begin(about, questions, work);
+        unless_stopped(stop, self.0.tickets.go_on(work)).await
     }
 
-    async fn follow(
+    /// A call of a client that is asked and told of nothing but by the answer: the way without the library.
+    pub(super) async fn call_plainly(
         &self,
-        work: Work<Reply>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Step<Reply>, ErrorData> {
-        tokio::select! {
-            step = self.0.tickets.go_on(work) => step,
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
-        }
+        who: Who,
+        id: RequestId,
+        params: CallToolRequestParams,
+        capabilities: ClientCapabilities,
+    ) -> Result<ServerResult, ErrorData> {
+        let way = Way { peer: None, id, progress: None, logs: false };
+        let (caller, questions) = caller(way, capabilities, true);
+        let about = || about(&who, "tool", &params.name, params.arguments.as_ref());
+        let asking = questions.map(|questions| (about(), questions));
+        let call = self.call_of(&params.name, params.arguments);
+        let inner = Arc::clone(&self.0);
+        let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
+        self.run(asking, None, work).await?.of_tool().map(ServerResult::from)
+    }
+
+    /// The tools that this caller sees, written down.
+    pub(super) fn listing(&self, who: &Who) -> Option<Arc<Listing>> {
+        self.0.listings.of(self.0.door.view(who), self.0.mode)
+    }
+
+    pub(super) fn door(&self) -> &dyn Door {
+        &*self.0.door
     }
 
     /// A request that comes back with answers.
@@ -191,7 +199,7 @@ impl Serve {
         context: &RequestContext<RoleServer>,
     ) -> Result<Step<Reply>, ErrorData> {
         match self.0.tickets.take_up(about, state, given)? {
-            Ok(work) => self.follow(work, context).await,
+            Ok(work) => unless_stopped(Some(&context.ct), self.0.tickets.go_on(work)).await,
             Err(again) => Ok(Step::Asks(again)),
         }
     }
@@ -207,6 +215,63 @@ impl Serve {
             return Call::new(inner, RawArgs::Value(args));
         }
         Call::new(name, RawArgs::Value(Value::Object(arguments)))
+    }
+}
+
+/// How a client is told of things.
+struct Way {
+    peer: Option<Peer<RoleServer>>,
+    id: RequestId,
+    progress: Option<ProgressToken>,
+    logs: bool,
+}
+
+fn caller(
+    way: Way,
+    capabilities: ClientCapabilities,
+    modern: bool,
+) -> (Arc<Caller>, Option<mpsc::Receiver<Questions>>) {
+    let (send, receive) = if modern && can_be_asked(&capabilities) {
+        let (send, receive) = mpsc::channel(1);
+        (Some(send), Some(receive))
+    } else {
+        (None, None)
+    };
+    // Nobody of today's revision is asked by a request.
+    let capabilities =
+        if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
+    let caller = Caller {
+        peer: way.peer,
+        request: way.id,
+        progress: way.progress,
+        capabilities,
+        logs: way.logs,
+        lacks: Mutex::default(),
+        questions: send,
+    };
+    (Arc::new(caller), receive)
+}
+
+/// Something that is given up when its client takes the request back.
+async fn unless_stopped<T>(
+    stop: Option<&CancellationToken>,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    let Some(stop) = stop else { return work.await };
+    tokio::select! {
+        done = work => done,
+        () = stop.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
+    }
+}
+
+impl Step<Reply> {
+    /// What a call of a tool is answered.
+    fn of_tool(self) -> Result<CallToolResponse, ErrorData> {
+        match self {
+            Self::Done(Reply::Tool(result)) => result.map(CallToolResponse::Complete),
+            Self::Done(Reply::Prompt(_)) => Err(mixed_up()),
+            Self::Asks(asks) => Ok(CallToolResponse::InputRequired(asks)),
+        }
     }
 }
 
@@ -303,22 +368,18 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let who = self.who(&context)?;
-        let given = Value::Object(params.arguments.clone().unwrap_or_default());
-        let about = about(&who, "tool", &params.name, &given);
+        let about = || about(&who, "tool", &params.name, params.arguments.as_ref());
         let step = if let Some(state) = &params.request_state {
-            self.comes_back(&about, state, params.input_responses, &context).await?
+            self.comes_back(&about(), state, params.input_responses, &context).await?
         } else {
             let (caller, questions) = Self::caller(&context);
+            let asking = questions.map(|questions| (about(), questions));
             let call = self.call_of(&params.name, params.arguments);
             let inner = Arc::clone(&self.0);
             let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
-            self.run(about, questions, &context, work).await?
+            self.run(asking, Some(&context.ct), work).await?
         };
-        match step {
-            Step::Done(Reply::Tool(result)) => result.map(CallToolResponse::Complete),
-            Step::Done(Reply::Prompt(_)) => Err(mixed_up()),
-            Step::Asks(asks) => Ok(CallToolResponse::InputRequired(asks)),
-        }
+        step.of_tool()
     }
 
     async fn list_prompts(
@@ -348,17 +409,17 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let who = self.who(&context)?;
-        let given = Value::Object(params.arguments.clone().unwrap_or_default());
-        let about = about(&who, "prompt", &params.name, &given);
+        let about = || about(&who, "prompt", &params.name, params.arguments.as_ref());
         let step = if let Some(state) = &params.request_state {
-            self.comes_back(&about, state, params.input_responses, &context).await?
+            self.comes_back(&about(), state, params.input_responses, &context).await?
         } else {
             let (caller, questions) = Self::caller(&context);
+            let asking = questions.map(|questions| (about(), questions));
             let inner = Arc::clone(&self.0);
             let (name, arguments) = (params.name, arguments(params.arguments));
             let work =
                 async move { Reply::Prompt(inner.prompt(who, caller, name, arguments).await) };
-            self.run(about, questions, &context, work).await?
+            self.run(asking, Some(&context.ct), work).await?
         };
         match step {
             Step::Done(Reply::Prompt(result)) => result.map(GetPromptResponse::Complete),
