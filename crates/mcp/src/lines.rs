@@ -11,8 +11,8 @@ use std::sync::Arc;
 use bytes::{Buf as _, BytesMut};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
-    ContentBlock, ErrorData, JsonObject, JsonRpcMessage, JsonRpcVersion2_0,
-    MetaObject, RequestId, RequestMetaObject, ResultType, ServerJsonRpcMessage, ServerResult,
+    ContentBlock, ErrorData, JsonObject, JsonRpcMessage, JsonRpcVersion2_0, MetaObject, RequestId,
+    RequestMetaObject, ResultType, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -192,9 +192,7 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<S, R, W> {
 fn is_notification(line: &[u8]) -> bool {
     let Ok(message) = serde_json::from_slice::<Value>(line) else { return false };
     let method = message.get("method").and_then(Value::as_str);
-    method.is_some_and(|method| {
-        message.get("id").is_none() || method.starts_with("notifications/")
-    })
+    method.is_some_and(|method| message.get("id").is_none() || method.starts_with("notifications/"))
 }
 
 impl<S, R, W> Transport<S> for Lines<S, R, W>
@@ -331,8 +329,126 @@ impl Side for RoleClient {
         }
         let mut result = CallToolResult::default();
         (result.content, result.is_error) = (told.content, told.is_error);
-        (result.structured_content, result.result_type) = (told.structured_content, told.result_type);
+        (result.structured_content, result.result_type) =
+            (told.structured_content, told.result_type);
         result.meta = told.meta;
         Some(JsonRpcMessage::response(ServerResult::CallToolResult(result), answer.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    /// A message that is read here is the one that the library reads.
+    fn check<S: Side>(line: &str, quick: bool)
+    where
+        RxJsonRpcMessage<S>: std::fmt::Debug,
+    {
+        let ours = S::quick(line.as_bytes());
+        assert_eq!(ours.is_some(), quick, "{line}");
+        let Some(ours) = ours else { return };
+        let theirs: RxJsonRpcMessage<S> = serde_json::from_str(line).unwrap();
+        assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{line}");
+    }
+
+    #[test]
+    fn what_is_read_quickly_is_read_as_the_library_reads_it() {
+        let call = |rest: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a"{rest}}}}}"#
+            )
+        };
+        check::<RoleServer>(&call(""), true);
+        check::<RoleServer>(&call(r#","arguments":{"x":[1,{"y":null}],"z":"\u00e9"}"#), true);
+        check::<RoleServer>(&call(r#","_meta":{"progressToken":7,"x":{}}"#), true);
+        check::<RoleServer>(&call(r#","requestState":"s""#), false);
+        check::<RoleServer>(&call(r#","task":{}"#), false);
+        check::<RoleServer>(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"name":"a"}}"#,
+            false,
+        );
+        check::<RoleServer>(
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}"#,
+            false,
+        );
+        check::<RoleServer>(
+            r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
+            false,
+        );
+        let answer =
+            |result: &str| format!(r#"{{"jsonrpc":"2.0","id":"x","result":{{{result}}}}}"#);
+        check::<RoleClient>(&answer(r#""content":[{"type":"text","text":"hi"}]"#), true);
+        check::<RoleClient>(
+            &answer(r#""content":[],"structuredContent":null,"isError":true"#),
+            true,
+        );
+        check::<RoleClient>(
+            &answer(r#""content":[],"resultType":"complete","_meta":{"a":1}"#),
+            true,
+        );
+        check::<RoleClient>(&answer(r#""content":[],"resultType":"task","taskId":"1""#), false);
+        check::<RoleClient>(&answer(r#""content":[],"messages":[]"#), false);
+        check::<RoleClient>(&answer(r#""tools":[]"#), false);
+        check::<RoleClient>(&answer(r#""content":[{"type":"strange"}]"#), false);
+    }
+
+    /// What comes of these bytes, and what is said to them.
+    async fn through(bytes: Vec<u8>) -> (usize, String) {
+        let (theirs, output) = tokio::io::duplex(1 << 20);
+        let mut lines: Lines<RoleServer, _, _> = Lines::new(&*bytes, output);
+        let mut messages = 0;
+        while lines.receive().await.is_some() {
+            messages += 1;
+        }
+        lines.close().await.unwrap();
+        drop(lines);
+        let (mut read, _write) = tokio::io::split(theirs);
+        let mut said = String::new();
+        read.read_to_string(&mut said).await.unwrap();
+        (messages, said)
+    }
+
+    #[tokio::test]
+    async fn garbage_is_passed_over_and_long_lines_are_thrown_away() {
+        const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n";
+        for (bytes, messages, answers) in [
+            (format!("{PING}\n\n{PING}").into_bytes(), 2, 0),
+            (format!("\u{feff}{PING}").into_bytes(), 1, 0),
+            (format!("not json\n{{\n{PING}").into_bytes(), 1, 0),
+            (format!("[]\n{{\"id\":1}}\n{PING}").into_bytes(), 1, 2),
+            (format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/other\"}}\n{PING}").into_bytes(), 2, 0),
+            ([vec![b'x'; MESSAGE_BYTES + 1], b"\n".to_vec(), PING.into()].concat(), 1, 0),
+            (PING.trim_end().into(), 0, 0),
+        ] {
+            let start = String::from_utf8_lossy(&bytes).chars().take(60).collect::<String>();
+            let (read, said) = through(bytes).await;
+            assert_eq!((read, said.lines().count()), (messages, answers), "{start}: {said}");
+        }
+    }
+
+    struct Always;
+
+    impl AtOnce for Always {
+        fn answer(&self, _: &[u8], _: Met) -> Option<Vec<u8>> {
+            Some(b"answer".to_vec())
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_answered_at_once_before_the_sides_have_met() {
+        let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+        let (mut theirs, output) = tokio::io::duplex(1 << 10);
+        let input = ping.repeat(3);
+        let lines: Lines<RoleServer, _, _> = Lines::new(input.as_bytes(), output);
+        let mut lines = lines.answering(Arc::new(Always));
+        assert!(lines.receive().await.is_some());
+        assert!(lines.receive().await.is_none());
+        drop(lines);
+        let mut said = String::new();
+        theirs.read_to_string(&mut said).await.unwrap();
+        assert_eq!(said, "answer\nanswer\n");
     }
 }

@@ -71,6 +71,9 @@ impl RemoteTool {
                     params.input_responses = (!answers.is_empty()).then_some(answers);
                     params.request_state = state;
                 }
+                ServerResult::CreateTaskResult(created) => {
+                    return self.follow(live, ctx, created.task).await;
+                }
                 ServerResult::EmptyResult(_) => return Ok(ToolOutput::of(Vec::new())),
                 _ => return Err(self.odd("its answer is no result of a tool")),
             }
@@ -111,7 +114,7 @@ impl RemoteTool {
     }
 
     /// What people answer to what the server wants to know; what it may not ask is left out.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         live: &Live,
         wanted: InputRequiredResult,
@@ -131,12 +134,12 @@ impl RemoteTool {
         (answers, wanted.request_state)
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.connection.config().name.as_str()
     }
 
     /// Somebody stopped the call, or its time was over.
-    fn stopped(&self, sent: bool) -> ToolError {
+    pub(super) fn stopped(&self, sent: bool) -> ToolError {
         let doubt = if sent && !self.spec.effect.is_repeatable() {
             " The server was told, but whether it took effect is unknown: check before you call it again."
         } else {
@@ -145,7 +148,7 @@ impl RemoteTool {
         ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
     }
 
-    fn odd(&self, what: &str) -> ToolError {
+    pub(super) fn odd(&self, what: &str) -> ToolError {
         let text = format!(
             "The MCP server {} broke the protocol: {what}. Go on without it, or tell the user.",
             self.name()
@@ -174,7 +177,7 @@ impl RemoteTool {
     }
 
     /// The answer will not come. A call that may have changed something is not sent again by anybody.
-    fn lost(&self, error: &ServiceError) -> ToolError {
+    pub(super) fn lost(&self, error: &ServiceError) -> ToolError {
         self.connection.log().note(&format!("the answer to {} was lost: {error}", self.own_name));
         let server = self.name();
         if self.spec.effect <= Effect::Idempotent {

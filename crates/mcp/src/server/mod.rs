@@ -6,6 +6,7 @@ mod http;
 mod offer;
 mod plain;
 mod serve;
+mod tasks;
 mod tickets;
 
 use std::any::Any;

@@ -16,7 +16,7 @@ async fn plain() -> Option<World> {
 async fn tools_of_a_server_are_called_through_the_door() {
     let Some(world) = plain().await else { return };
     let infos = world.engine.catalog().infos();
-    assert_eq!(infos.len(), 13, "all pages are read");
+    assert_eq!(infos.len(), 14, "all pages are read");
     assert!(infos.iter().all(|info| info.source == "fx" && info.id.as_str().starts_with("fx__")));
     let outcome = world.call("add", json!({"a": 2, "b": "3"})).await;
     let result = outcome.result.unwrap();
@@ -135,7 +135,7 @@ async fn what_was_reviewed_is_there_without_starting_anything() {
     world.connection.disconnect().await;
     assert_eq!(world.connection.state(), State::Idle);
     let source = toolcrib_mcp::client::McpSource::new(world.connection.clone());
-    assert_eq!(world.engine.catalog().attach(&source).await.unwrap(), 13);
+    assert_eq!(world.engine.catalog().attach(&source).await.unwrap(), 14);
     assert_eq!(world.calls(), ["start"]);
     world.call("add", json!({"a": 1, "b": 1})).await.result.unwrap();
     assert_eq!(world.calls(), ["start", "start", "add"]);
@@ -189,4 +189,48 @@ async fn a_program_gets_its_secrets_and_nothing_of_our_environment() {
     let State::Error { reason } = unknown.connection.state() else { panic!() };
     assert_eq!(reason, "no secret unknown");
     assert_eq!(unknown.calls(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_task_of_a_server_is_followed_to_its_end() {
+    let Some(world) = world(&[("modern", "yes")], |_| {}).await else { return };
+    let State::Connected { protocol, .. } = world.connection.state() else { panic!() };
+    assert_eq!(protocol, "2026-07-28");
+    let outcome = world.call("job", json!({})).await;
+    let result = outcome.result.unwrap();
+    assert!(result.result.to_string().contains("Ada"), "its question was answered: {result:?}");
+    assert_eq!(*world.host.asked.lock().unwrap(), ["Who?"], "once");
+    let calls = world.calls();
+    assert_eq!(calls.iter().filter(|call| *call == "job").count(), 1, "{calls:?}");
+    assert_eq!(calls.iter().filter(|call| *call == "tasks/update").count(), 1, "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_lost_is_unknown_and_the_call_is_sent_once() {
+    for how in ["forgotten", "dies"] {
+        let Some(world) = world(&[("modern", "yes"), ("job", how)], |_| {}).await else { return };
+        let outcome = world.call("job", json!({})).await;
+        assert_eq!(outcome.kind, OutcomeKind::Unknown, "{how}: {outcome:?}");
+        assert_eq!(world.calls().iter().filter(|call| *call == "job").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_takes_its_task_back() {
+    let files = [("modern", "yes"), ("job", "never")];
+    let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
+        config.timeout = Duration::from_millis(300);
+    };
+    let Some(world) = world(&files, short).await else { return };
+    let outcome = world.call("job", json!({})).await;
+    assert_eq!(outcome.kind, OutcomeKind::TimedOut, "{outcome:?}");
+    // It is told on the side; each answer gives it time to hear of it.
+    let told = |world: &World| world.calls().iter().any(|call| call == "tasks/cancel");
+    for _ in 0..100 {
+        if told(&world) {
+            return;
+        }
+        world.call("add", json!({"a": 1, "b": 1})).await;
+    }
+    panic!("{:?}", world.calls());
 }
