@@ -38,18 +38,18 @@ pub(super) fn program(path: &Path, words: &[&str], home: &Path, in_memory: bool)
 impl Server {
     /// One that speaks over its input and output.
     pub(super) fn over_pipes(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let child_mut = child.as_mut().expect("a program");
-        let input = child_mut.stdin.take().expect("its input");
-        let output =
-            BufReader::with_capacity(1 << 20, child_mut.stdout.take().expect("its output"));
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program");
+        let input = child.stdin.take().expect("its input");
+        let output = BufReader::with_capacity(1 << 20, child.stdout.take().expect("its output"));
         let way = Way::Pipes { input, output, line: Vec::new() };
-        let mut server = Self { child: child.expect("a program"), way, number: 0 };
+        let mut server = Self { child, way, number: 0 };
         let hello = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
         server.ask("initialize", hello);
         let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let Way::Pipes { input, .. } = &mut server.way else { unreachable!() };
-        writeln!(input, "{done}").expect("a message that is sent");
+        if let Way::Pipes { input, .. } = &mut server.way {
+            writeln!(input, "{done}").expect("a message that is sent");
+        }
         server
     }
 
@@ -62,7 +62,8 @@ impl Server {
         output.read_line(&mut line).expect("a line");
         let told: Value = serde_json::from_str(&line).expect("where it is");
         let address = told["url"].as_str().unwrap_or_default().trim_start_matches("http://");
-        let token = told["token_file"].as_str().map(|file| std::fs::read_to_string(file).unwrap());
+        let token =
+            told["token_file"].as_str().map(|file| std::fs::read_to_string(file).expect("a token"));
         let token = token.map_or_else(String::new, |token| {
             format!("Authorization: Bearer {}\r\n", token.trim())
         });

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stderr, reason = "it is for people")]
 
 mod door;
+mod long;
 mod shelf;
 mod tools;
 
@@ -37,6 +38,7 @@ async fn main() -> Result<(), Failed> {
             resources.subscribe = Some(true);
         }
     });
+    let serve = serve.with_tasks_after(long::SOON);
     let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
     let stop = Default::default();
     let service = service(serve, HttpSettings { hosts, body_bytes: 4 << 20, stop });

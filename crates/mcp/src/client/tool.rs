@@ -1,6 +1,7 @@
 //! A tool of a server, as the engine sees it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
@@ -98,15 +99,15 @@ impl RemoteTool {
             () = ctx.cancel.cancelled() => return Err(self.stopped(true)),
         };
         let _at_work = self.connection.enter(handle.progress_token.clone(), ctx.clone());
-        let mut open = Open { peer: peer.clone(), id: Some(handle.id.clone()) };
+        let mut open = Open {
+            connection: &self.connection,
+            peer: peer.clone(),
+            id: Some(handle.id.clone()),
+            deadline: ctx.deadline,
+        };
         let answer = tokio::select! {
             answer = handle.await_response() => answer,
-            () = ctx.cancel.cancelled() => {
-                if std::time::Instant::now() >= ctx.deadline {
-                    self.connection.did_not_answer();
-                }
-                return Err(self.stopped(true));
-            }
+            () = ctx.cancel.cancelled() => return Err(self.stopped(true)),
         };
         open.id = None;
         self.connection.answered();
@@ -193,16 +194,21 @@ impl RemoteTool {
     }
 }
 
-/// A request that was sent. Dropped without an answer, the server is told that nobody waits.
-struct Open {
+/// A request that was sent. Dropped without an answer, the server is told that nobody waits; a call whose time is over is dropped too.
+struct Open<'a> {
+    connection: &'a Connection,
     peer: Peer<RoleClient>,
     id: Option<RequestId>,
+    deadline: Instant,
 }
 
-impl Drop for Open {
+impl Drop for Open<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if Instant::now() >= self.deadline {
+            self.connection.did_not_answer();
+        }
         let peer = self.peer.clone();
         let told = json!({"requestId": id, "reason": "nobody waits for it any more"});
         let Ok(told) = serde_json::from_value::<CancelledNotificationParam>(told) else { return };
