@@ -14,6 +14,7 @@ mod clock;
 mod door;
 mod durable;
 mod find;
+mod mcp;
 mod python;
 mod registry;
 mod rest;
@@ -40,6 +41,9 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some(rest::ROLE) {
         return rest::serve();
     }
+    if mcp::serve(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        return;
+    }
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let json = std::env::args().any(|word| word == "--json");
@@ -64,6 +68,7 @@ fn main() {
         ("python", python::run),
         ("chain", chain::run),
         ("shell", shell::run),
+        ("mcp", mcp::run),
     ] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             run(&mut table);

@@ -80,28 +80,66 @@ pub(crate) async fn with_server(world: &World, server: ServerConfig) -> Result<T
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
-    if let Some(url) = Env::of_process().text(DATABASE_URL)? {
-        return shared(url, true);
+    match Kept::now()? {
+        Kept::Shared(url) => shared(url, true),
+        Kept::InMemory => Ok(Stores::memory()),
+        Kept::InFile => Stores::open(Some(&database()?))
+            .map_err(|error| Failure::configuration(error.to_string())),
     }
-    Stores::open(Some(&database()?)).map_err(|error| Failure::configuration(error.to_string()))
 }
 
 /// The same without the key of the audit, for whoever verifies it: closing them signs nothing.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
-    match Env::of_process().text(DATABASE_URL)? {
-        Some(url) => shared(url, false),
-        None => Stores::unsigned(&database()?)
+    match Kept::now()? {
+        Kept::Shared(url) => shared(url, false),
+        Kept::InMemory => Ok(Stores::memory()),
+        Kept::InFile => Stores::unsigned(&database()?)
             .map_err(|error| Failure::configuration(error.to_string())),
     }
 }
 
 /// Whether everything is kept in a database that several machines share.
 pub(crate) fn is_shared() -> Result<bool, Failure> {
-    Ok(Env::of_process().text(DATABASE_URL)?.is_some())
+    Ok(matches!(Kept::now()?, Kept::Shared(_)))
 }
 
-/// Names a database that several machines share, in place of the file in the state folder. It may hold a password, so it is no option.
+/// Where everything is kept.
+pub(crate) enum Kept {
+    /// In the file of the state folder.
+    InFile,
+    /// In memory, and gone with the process.
+    InMemory,
+    /// In the database of this address.
+    Shared(String),
+}
+
+impl Kept {
+    /// As the environment has it.
+    ///
+    /// # Errors
+    /// Exit code 3 where it is no text.
+    pub(crate) fn now() -> Result<Self, Failure> {
+        Ok(match Env::of_process().text(DATABASE_URL)? {
+            None => Self::InFile,
+            Some(url) if url == IN_MEMORY => Self::InMemory,
+            Some(url) => Self::Shared(url),
+        })
+    }
+
+    /// Its kind, in one word.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::InFile => "sqlite",
+            Self::InMemory => "memory",
+            Self::Shared(_) => "postgres",
+        }
+    }
+}
+
+/// Names a database that several machines share, or [`IN_MEMORY`], in place of the file in the state folder. It may hold a password, so it is no option.
 const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
+/// Nothing is kept longer than the process lives.
+const IN_MEMORY: &str = "memory:";
 
 /// Connects on a thread of its own: callers may be async already.
 #[cfg(feature = "postgres")]
@@ -148,7 +186,12 @@ fn seen(world: &World, json: bool) -> Result<Builder, Failure> {
     let world = somewhere(world);
     let config = configured(&world)?;
     let builder = Toolcrib::builder(settings(&world, &config)?);
-    if !is_shared()? && !database()?.exists() {
+    let nothing = match Kept::now()? {
+        Kept::InMemory => true,
+        Kept::InFile => !database()?.exists(),
+        Kept::Shared(_) => false,
+    };
+    if nothing {
         return Ok(builder);
     }
     match stores() {

@@ -26,7 +26,8 @@ pub struct Desk {
 
 /// Whoever waits for a call: one request of a client.
 pub struct Caller {
-    pub(crate) peer: Peer<RoleServer>,
+    /// The way to it; `None` = there is none but the answer.
+    pub(crate) peer: Option<Peer<RoleServer>>,
     pub(crate) request: RequestId,
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) capabilities: ClientCapabilities,
@@ -95,26 +96,24 @@ fn needed(request: &InputRequest) -> Option<ClientCapabilities> {
 impl Caller {
     /// Says how far the call is, if the client wants to know.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
-        let Some(token) = self.progress.clone() else { return };
+        let (Some(peer), Some(token)) = (&self.peer, self.progress.clone()) else { return };
         let mut told = ProgressNotificationParam::new(token, done);
         (told.total, told.message) = (total, message);
         // A client that went away is found out when its call ends.
-        let _ = self.peer.notify_progress(told).await;
+        let _ = peer.notify_progress(told).await;
     }
 
     /// A line for the client's log.
     #[expect(deprecated, reason = "clients of the older revisions have it")]
     pub async fn log(&self, level: &str, logger: &str, data: Value) {
-        if !self.logs {
-            return;
-        }
+        let Some(peer) = self.peer.as_ref().filter(|_| self.logs) else { return };
         let Ok(level) = serde_json::from_value::<LoggingLevel>(Value::String(level.to_owned()))
         else {
             return;
         };
         let mut told = LoggingMessageNotificationParam::new(level, data);
         told.logger = Some(logger.to_owned());
-        let _ = self.peer.notify_logging_message(told).await;
+        let _ = peer.notify_logging_message(told).await;
     }
 
     /// Whether a person can be asked with a form.
@@ -178,6 +177,7 @@ impl Caller {
 
     /// One question, as a request of ours.
     async fn ask_at_once(&self, request: InputRequest) -> Result<Value, NotAsked> {
+        let peer = self.peer.as_ref().ok_or(NotAsked::Unable)?;
         let mut request = match request {
             InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
             InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
@@ -187,7 +187,7 @@ impl Caller {
         // So that it goes out on the stream of the call that it belongs to.
         let origin = OriginatingRequestId(self.request.clone());
         rmcp::model::GetExtensions::extensions_mut(&mut request).insert(origin);
-        match self.peer.send_request(request).await.map_err(|_| NotAsked::Gone)? {
+        match peer.send_request(request).await.map_err(|_| NotAsked::Gone)? {
             ClientResult::CustomResult(answer) => Ok(answer.0),
             answer => serde_json::to_value(answer).map_err(|_| NotAsked::Gone),
         }

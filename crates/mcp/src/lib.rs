@@ -10,6 +10,7 @@
 
 pub mod client;
 pub mod desk;
+mod lines;
 pub mod server;
 
 /// The library underneath, for tests and examples that speak the protocol themselves.

@@ -16,21 +16,28 @@ use crate::toolcrib::Toolcrib;
 pub struct ToolcribDoor {
     toolcrib: Toolcrib,
     view: Arc<ViewRequest>,
+    /// Whose every call is.
+    context: Arc<Context>,
     shelves: Shelves,
 }
+
+/// What its one client is called in records.
+const CLIENT: &str = "mcp client";
 
 impl ToolcribDoor {
     /// The door of this Toolcrib, with the tools of this view.
     #[must_use]
     pub fn new(toolcrib: Toolcrib, view: ViewRequest) -> Self {
         let shelves = Shelves::new(toolcrib.clone());
-        Self { toolcrib, view: Arc::new(view), shelves }
+        let placed = toolcrib.batch_of(Vec::new(), Origin::Mcp).context;
+        let context = Arc::new(Context { device: CLIENT.to_owned(), ..Context::clone(&placed) });
+        Self { toolcrib, view: Arc::new(view), context, shelves }
     }
 }
 
 impl Door for ToolcribDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: "mcp client".to_owned(), owner: String::new(), known: Arc::new(()) })
+        Ok(Who { name: CLIENT.to_owned(), owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {
@@ -43,15 +50,13 @@ impl Door for ToolcribDoor {
 
     fn call<'a>(
         &'a self,
-        who: &'a Who,
+        _: &'a Who,
         call: Call,
         watch: Option<Arc<dyn Watch>>,
     ) -> BoxFuture<'a, Result<Answer, ToolError>> {
         Box::pin(async move {
-            let batch = self.toolcrib.batch_of(vec![call], Origin::Mcp);
-            let context = Context { device: who.name.clone(), ..Context::clone(&batch.context) };
-            let (context, view) = (Arc::new(context), Arc::clone(&self.view));
-            let batch = Batch { context, view, ..batch };
+            let (context, view) = (Arc::clone(&self.context), Arc::clone(&self.view));
+            let batch = Batch { context, view, ..Batch::new(Origin::Mcp, vec![call]) };
             let engine = self.toolcrib.engine();
             let mut answers = match watch {
                 Some(watch) => engine.invoke_watched(batch, watch).await,

@@ -74,7 +74,7 @@ async fn end(toolcrib: &Toolcrib) -> Result<(), Failure> {
 
 /// One daemon on a database file; those on a shared database are as many as there are machines.
 fn alone() -> Result<Option<ExclusiveLock>, Failure> {
-    if world::is_shared()? {
+    if !matches!(world::Kept::now()?, world::Kept::InFile) {
         return Ok(None);
     }
     let lock = ExclusiveLock::hold(&world::database()?);
@@ -121,7 +121,7 @@ fn daemon_settings(
         runs_at_once: section.runs_at_once.unwrap_or(default.runs_at_once),
         runs_of_client: section.runs_of_client.unwrap_or(default.runs_of_client),
         four_eyes: section.four_eyes.unwrap_or(default.four_eyes),
-        store: if world::is_shared()? { "postgres" } else { "sqlite" },
+        store: world::Kept::now()?.kind(),
         requests_per_minute: section.requests_per_minute.unwrap_or(default.requests_per_minute),
         failures_per_minute: section.failures_per_minute.unwrap_or(default.failures_per_minute),
         body_bytes: section.body_bytes.unwrap_or(default.body_bytes),

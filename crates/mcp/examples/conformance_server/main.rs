@@ -5,13 +5,14 @@
 #![expect(clippy::print_stderr, reason = "it is for people")]
 
 mod door;
+mod long;
 mod shelf;
 mod tools;
 
 use std::sync::Arc;
 
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
 use toolcrib_mcp::desk::Desk;
@@ -37,6 +38,7 @@ async fn main() -> Result<(), Failed> {
             resources.subscribe = Some(true);
         }
     });
+    let serve = serve.with_tasks_after(long::SOON);
     let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
     let stop = Default::default();
     let service = service(serve, HttpSettings { hosts, body_bytes: 4 << 20, stop });
@@ -45,8 +47,11 @@ async fn main() -> Result<(), Failed> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let service = TowerToHyperService::new(service.clone());
+        let service = service.clone();
         tokio::spawn(async move {
+            let service = service_fn(|request| async {
+                Ok::<_, std::convert::Infallible>(service.handle(request).await)
+            });
             let served = hyper::server::conn::http1::Builder::new();
             let _ = served.serve_connection(TokioIo::new(stream), service).await;
         });

@@ -12,6 +12,7 @@ use toolcrib_core::{
 use toolcrib_mcp::desk::{Caller, Desk};
 use toolcrib_mcp::rmcp::model::InputRequest;
 
+use crate::long;
 use crate::shelf::pixel;
 
 /// One tool, told from the others by its name.
@@ -62,6 +63,7 @@ fn definitions() -> Vec<(&'static str, Value)> {
         "else": {"required": ["email"]},
         "additionalProperties": false,
     })));
+    all.extend(long::definitions());
     all
 }
 
@@ -77,11 +79,11 @@ pub(crate) fn all(desk: &Desk) -> Vec<Entry> {
     definitions().into_iter().filter_map(entry).collect()
 }
 
-fn form(message: &str, schema: Value) -> Value {
+pub(crate) fn form(message: &str, schema: Value) -> Value {
     json!({"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}})
 }
 
-fn field(name: &str, kind: &str) -> Value {
+pub(crate) fn field(name: &str, kind: &str) -> Value {
     json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]})
 }
 
@@ -90,7 +92,7 @@ fn sampling(text: &str, most: u32) -> Value {
     json!({"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": most}})
 }
 
-async fn ask(
+pub(crate) async fn ask(
     caller: &Caller,
     asked: &[(&str, Value)],
 ) -> Result<BTreeMap<String, Value>, ToolError> {
@@ -115,6 +117,9 @@ impl Fixture {
             media_type: Some(media_type.to_owned()),
             text: Some(text.to_owned()),
         };
+        if let Some(done) = long::run(self.spec.name.as_str(), &caller, args).await {
+            return done;
+        }
         match self.spec.name.as_str() {
             "test_simple_text" => text("This is a simple text response for testing.".to_owned()),
             "test_image_content" => Ok(ToolOutput::of(vec![picture()])),

@@ -12,7 +12,6 @@ use rmcp::service::{
     RunningService, ServiceError,
 };
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::Value;
 use toolcrib_sandbox::Process;
@@ -22,9 +21,8 @@ use super::handler::OurSide;
 use super::http::Reaching;
 use super::pins::{self, Pins};
 use super::server_config::{Http, Remote, Stdio, with_secrets};
+use crate::lines::Lines;
 
-/// Bytes of one message: what is longer is thrown away while it comes.
-const MESSAGE_BYTES: usize = 16 << 20;
 /// How long a program that ended is listened to.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Pages of a list of tools.
@@ -149,7 +147,7 @@ async fn start(
             connection.log().follow(stderr).await;
         }
     });
-    let transport = AsyncRwTransport::new(stdout, stdin).with_max_line_length(MESSAGE_BYTES);
+    let transport = Lines::new(stdout, stdin);
     let ours = OurSide(connection.weak());
     match ours.serve_with_lifecycle(transport, lifecycle).await {
         Ok(service) => Ok((service, process)),

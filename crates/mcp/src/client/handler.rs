@@ -71,7 +71,8 @@ impl OurSide {
 #[expect(deprecated, reason = "what is deprecated still has to be refused")]
 impl ClientHandler for OurSide {
     fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation().build();
+        let capabilities =
+            ClientCapabilities::builder().enable_elicitation().enable_tasks().build();
         ClientConfig::new(capabilities, Implementation::new("toolcrib", env!("CARGO_PKG_VERSION")))
     }
 

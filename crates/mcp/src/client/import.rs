@@ -28,12 +28,36 @@ const KEYS: [&str; 5] = ["mcpServers", "servers", "context_servers", "mcp_server
 /// That it is none of these, or has no servers, as a part of a sentence.
 pub fn read(text: &str) -> Result<Vec<Found>, String> {
     let document = document(text)?;
-    let servers = KEYS.iter().find_map(|key| document.get(key)?.as_object());
+    let top = KEYS.iter().find_map(|key| document.get(key)?.as_object());
     // VS Code keeps them one level deeper in its settings.
     let deeper =
         || document.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
-    let servers = servers.or_else(deeper).ok_or("it names no MCP servers")?;
-    Ok(servers.iter().filter_map(|(name, server)| found(name, server)).collect())
+    // Claude Code keeps those of a folder with the folder.
+    let folders = document.get("projects").and_then(Value::as_object).into_iter().flatten();
+    let of_folders = folders.filter_map(|(folder, own)| Some((folder, own.get(KEYS.first()?)?)));
+    let of_folders: Vec<_> =
+        of_folders.filter_map(|(folder, own)| Some((Some(folder), own.as_object()?))).collect();
+    let all: Vec<_> =
+        top.or_else(deeper).map(|own| (None, own)).into_iter().chain(of_folders).collect();
+    if all.is_empty() {
+        return Err("it names no MCP servers".to_owned());
+    }
+    let mut taken: Vec<Found> = Vec::new();
+    for (folder, (name, server)) in
+        all.iter().flat_map(|(folder, own)| own.iter().map(move |one| (folder, one)))
+    {
+        let Some(mut new) = found(name, server) else { continue };
+        let twice = taken.iter().any(|one| one.config.name == new.config.name);
+        if let Some(folder) = folder {
+            new.notes.push(format!("it is there for {folder} alone"));
+        }
+        if twice {
+            new.notes.push("there is another of this name, which is taken".to_owned());
+        }
+        new.skip = twice;
+        taken.push(new);
+    }
+    Ok(taken)
 }
 
 fn document(text: &str) -> Result<Value, String> {
@@ -97,7 +121,16 @@ fn pairs(server: &Value, keys: &[&str]) -> Vec<(String, String)> {
     map.map(Map::iter).into_iter().flatten().map(pair).collect()
 }
 
+/// Names of variables that the other program has the values of.
+fn named<'a>(server: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
+    let names = server.get(key).and_then(Value::as_array).into_iter().flatten();
+    // Codex has a name, or an object with a name.
+    names.filter_map(|name| name.as_str().or_else(|| name.get("name")?.as_str()))
+}
+
 fn found(own_name: &str, server: &Value) -> Option<Found> {
+    // Older files of goose have it all in an object.
+    let server = server.get("config").filter(|own| own.is_object()).unwrap_or(server);
     let name = ServerName::closest(own_name);
     let mut notes = Vec::new();
     if name.as_str() != own_name {
@@ -116,9 +149,22 @@ fn found(own_name: &str, server: &Value) -> Option<Found> {
                 let value = kept(&name, &variable, value, &mut secrets, &mut notes);
                 (variable, value)
             });
+            let mut env: Vec<(String, String)> = env.collect();
+            for variable in named(server, "env_keys").chain(named(server, "env_vars")) {
+                // What the other program keeps to itself cannot be taken over.
+                let value = kept(&name, variable, "${}".to_owned(), &mut secrets, &mut notes);
+                if value.starts_with("secret:") {
+                    env.push((variable.to_owned(), value));
+                } else {
+                    notes.push(format!("the other program passes {variable} on; set it in env"));
+                }
+            }
+            if let Some(file) = text(server, &["envFile"]) {
+                notes.push(format!("the variables of {file} are not read; set them in env"));
+            }
             Remote::Stdio(Stdio {
                 command: command.to_owned(),
-                env: env.collect(),
+                env,
                 args: args.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 folder: text(server, &["cwd"]).map(Into::into),
                 network: false,
@@ -130,6 +176,10 @@ fn found(own_name: &str, server: &Value) -> Option<Found> {
                 headers
                     .push(("Authorization".to_owned(), format!("Bearer ${{secret:{variable}}}")));
                 notes.push(format!("keep its token with `toolcrib secret set {variable}`"));
+            }
+            for (header, variable) in pairs(server, &["env_http_headers"]) {
+                headers.push((header, format!("${{secret:{variable}}}")));
+                notes.push(format!("keep it with `toolcrib secret set {variable}`"));
             }
             let headers = headers.into_iter().map(|(header, value)| {
                 let value = kept(&name, &header, value, &mut secrets, &mut notes);
@@ -222,6 +272,86 @@ mod tests {
         for text in ["", "[]", "{}", "hello", "{\"mcpServers\": 5}", "/* open", "{\"a\": \"\\"] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    /// Files as these programs write them today.
+    #[test]
+    fn whole_files_of_all_eight_programs_are_read() {
+        let check = |program: &str, text: &str, expected: &[&str]| {
+            let found = read(text).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let row = |one: &Found| {
+                let name = one.config.name.as_str();
+                let skip = if one.skip { " skipped" } else { "" };
+                match &one.config.remote {
+                    Remote::Stdio(own) => {
+                        let env: String =
+                            own.env.iter().map(|(k, v)| format!(" {k}={v}")).collect();
+                        format!("{name}: {} {}{env}{skip}", own.command, own.args.join(" "))
+                    }
+                    Remote::Http(own) => {
+                        let headers: String =
+                            own.headers.iter().map(|(k, v)| format!(" {k}={v}")).collect();
+                        format!("{name}: {}{headers}{skip}", own.url)
+                    }
+                }
+            };
+            assert_eq!(found.iter().map(row).collect::<Vec<_>>(), expected, "{program}");
+            assert!(found.iter().all(|one| !one.config.enabled), "{program}");
+        };
+        check(
+            "Claude Desktop",
+            r#"{"globalShortcut": "", "mcpServers": {"filesystem": {"command": "npx", "args": ["-y", "server-filesystem", "/home/ann"]}}, "preferences": {"menuBarEnabled": false}}"#,
+            &["filesystem: npx -y server-filesystem /home/ann"],
+        );
+        check(
+            "Claude Code",
+            r#"{"numStartups": 7, "mcpServers": {"tracker": {"type": "http", "url": "https://t.example/mcp", "headers": {"Authorization": "Bearer ${TRACKER}"}}},
+                "projects": {"/work/a": {"allowedTools": [], "mcpServers": {"db": {"type": "stdio", "command": "db-mcp", "args": [], "env": {}}, "tracker": {"type": "stdio", "command": "other", "args": []}}}, "/work/b": {"mcpServers": {}}}}"#,
+            &[
+                "tracker: https://t.example/mcp Authorization=secret:mcp_tracker_Authorization",
+                "db: db-mcp ",
+                "tracker: other  skipped",
+            ],
+        );
+        check(
+            "Cursor",
+            r#"{"mcpServers": {"web": {"url": "https://w.example/mcp", "headers": {"API_KEY": "k-1"}}, "py": {"command": "python", "args": ["s.py"], "env": {"LANG": "C"}}}}"#,
+            &[
+                "web: https://w.example/mcp API_KEY=secret:mcp_web_API_KEY",
+                "py: python s.py LANG=C",
+            ],
+        );
+        check(
+            "VS Code",
+            "{\n  // of this workspace\n  \"inputs\": [{\"type\": \"promptString\", \"id\": \"key\", \"password\": true}],\n  \"servers\": {\"gh\": {\"type\": \"http\", \"url\": \"https://g.example/mcp\"},\n    \"pl\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"-y\", \"pl\"], \"env\": {\"PL_KEY\": \"${input:key}\"}, \"envFile\": \"${workspaceFolder}/.env\"},},\n}",
+            &["gh: https://g.example/mcp", "pl: npx -y pl PL_KEY=secret:mcp_pl_PL_KEY"],
+        );
+        check(
+            "Codex",
+            "model = \"m\"\n[mcp_servers.docs]\ncommand = \"npx\"\nargs = [\"-y\", \"docs\"]\nenv_vars = [\"DOCS_TOKEN\", \"LANG\"]\nstartup_timeout_sec = 20\n[mcp_servers.docs.env]\nMODE = \"x\"\n[mcp_servers.figma]\nurl = \"https://f.example/mcp\"\nbearer_token_env_var = \"FIGMA\"\nhttp_headers = { \"X-Region\" = \"eu\" }\nenv_http_headers = { \"X-Team\" = \"TEAM\" }\n",
+            &[
+                "docs: npx -y docs MODE=x DOCS_TOKEN=secret:mcp_docs_DOCS_TOKEN",
+                "figma: https://f.example/mcp X-Region=eu Authorization=Bearer ${secret:FIGMA} X-Team=${secret:TEAM}",
+            ],
+        );
+        check(
+            "goose",
+            "GOOSE_PROVIDER: p\nextensions:\n  developer:\n    bundled: true\n    enabled: true\n    name: developer\n    type: builtin\n  fetch:\n    args:\n    - mcp-server-fetch\n    bundled: null\n    cmd: uvx\n    description: ''\n    enabled: true\n    env_keys:\n    - FETCH_API_KEY\n    envs: {}\n    name: fetch\n    timeout: 300\n    type: stdio\n  remote:\n    enabled: true\n    type: streamable_http\n    uri: https://r.example/mcp\n    headers: {}\n",
+            &[
+                "fetch: uvx mcp-server-fetch FETCH_API_KEY=secret:mcp_fetch_FETCH_API_KEY",
+                "remote: https://r.example/mcp",
+            ],
+        );
+        check(
+            "Gemini CLI",
+            r#"{"mcp": {"allowed": ["a"]}, "mcpServers": {"tools": {"command": "python", "args": ["t.py"], "env": {"API_KEY": "$MY_KEY"}, "cwd": "./t", "timeout": 30000, "trust": false}, "web": {"httpUrl": "https://w.example/mcp"}}}"#,
+            &["tools: python t.py API_KEY=secret:mcp_tools_API_KEY", "web: https://w.example/mcp"],
+        );
+        check(
+            "Zed",
+            "{\n  // mine\n  \"theme\": \"x\",\n  \"context_servers\": {\"gh\": {\"source\": \"extension\", \"enabled\": true, \"settings\": {\"token\": \"t\"}},\n    \"hex\": {\"source\": \"custom\", \"command\": \"npx\", \"args\": [\"-y\", \"hex\"], \"env\": {}}, \"you\": {\"source\": \"custom\", \"url\": \"https://y.example/mcp\"},},\n}",
+            &["hex: npx -y hex", "you: https://y.example/mcp"],
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod result;
 mod server_config;
 pub mod servers_file;
 mod source;
+mod task;
 mod tool;
 
 pub use connection::{Connection, State};

@@ -1,6 +1,7 @@
 //! A tool of a server, as the engine sees it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
@@ -71,6 +72,9 @@ impl RemoteTool {
                     params.input_responses = (!answers.is_empty()).then_some(answers);
                     params.request_state = state;
                 }
+                ServerResult::CreateTaskResult(created) => {
+                    return self.follow(live, ctx, created.task).await;
+                }
                 ServerResult::EmptyResult(_) => return Ok(ToolOutput::of(Vec::new())),
                 _ => return Err(self.odd("its answer is no result of a tool")),
             }
@@ -95,15 +99,15 @@ impl RemoteTool {
             () = ctx.cancel.cancelled() => return Err(self.stopped(true)),
         };
         let _at_work = self.connection.enter(handle.progress_token.clone(), ctx.clone());
-        let mut open = Open { peer: peer.clone(), id: Some(handle.id.clone()) };
+        let mut open = Open {
+            connection: &self.connection,
+            peer: peer.clone(),
+            id: Some(handle.id.clone()),
+            deadline: ctx.deadline,
+        };
         let answer = tokio::select! {
             answer = handle.await_response() => answer,
-            () = ctx.cancel.cancelled() => {
-                if std::time::Instant::now() >= ctx.deadline {
-                    self.connection.did_not_answer();
-                }
-                return Err(self.stopped(true));
-            }
+            () = ctx.cancel.cancelled() => return Err(self.stopped(true)),
         };
         open.id = None;
         self.connection.answered();
@@ -111,7 +115,7 @@ impl RemoteTool {
     }
 
     /// What people answer to what the server wants to know; what it may not ask is left out.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         live: &Live,
         wanted: InputRequiredResult,
@@ -131,12 +135,12 @@ impl RemoteTool {
         (answers, wanted.request_state)
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.connection.config().name.as_str()
     }
 
     /// Somebody stopped the call, or its time was over.
-    fn stopped(&self, sent: bool) -> ToolError {
+    pub(super) fn stopped(&self, sent: bool) -> ToolError {
         let doubt = if sent && !self.spec.effect.is_repeatable() {
             " The server was told, but whether it took effect is unknown: check before you call it again."
         } else {
@@ -145,7 +149,7 @@ impl RemoteTool {
         ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
     }
 
-    fn odd(&self, what: &str) -> ToolError {
+    pub(super) fn odd(&self, what: &str) -> ToolError {
         let text = format!(
             "The MCP server {} broke the protocol: {what}. Go on without it, or tell the user.",
             self.name()
@@ -174,7 +178,7 @@ impl RemoteTool {
     }
 
     /// The answer will not come. A call that may have changed something is not sent again by anybody.
-    fn lost(&self, error: &ServiceError) -> ToolError {
+    pub(super) fn lost(&self, error: &ServiceError) -> ToolError {
         self.connection.log().note(&format!("the answer to {} was lost: {error}", self.own_name));
         let server = self.name();
         if self.spec.effect <= Effect::Idempotent {
@@ -190,16 +194,21 @@ impl RemoteTool {
     }
 }
 
-/// A request that was sent. Dropped without an answer, the server is told that nobody waits.
-struct Open {
+/// A request that was sent. Dropped without an answer, the server is told that nobody waits; a call whose time is over is dropped too.
+struct Open<'a> {
+    connection: &'a Connection,
     peer: Peer<RoleClient>,
     id: Option<RequestId>,
+    deadline: Instant,
 }
 
-impl Drop for Open {
+impl Drop for Open<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if Instant::now() >= self.deadline {
+            self.connection.did_not_answer();
+        }
         let peer = self.peer.clone();
         let told = json!({"requestId": id, "reason": "nobody waits for it any more"});
         let Ok(told) = serde_json::from_value::<CancelledNotificationParam>(told) else { return };

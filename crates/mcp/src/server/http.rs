@@ -1,16 +1,27 @@
 //! The endpoint over HTTP: all revisions at one address.
 
+use std::convert::Infallible;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, header};
+use http_body_util::combinators::BoxBody;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::Serve;
+use super::{Serve, plain};
 
-/// What answers requests: a service of `tower`.
-pub type Service = StreamableHttpService<Serve, LocalSessionManager>;
+/// What answers requests. Clones are the same endpoint.
+#[derive(Clone)]
+pub struct Service {
+    library: StreamableHttpService<Serve, LocalSessionManager>,
+    serve: Serve,
+    body_bytes: u64,
+    hosts: Arc<[String]>,
+}
 
 /// How the endpoint behaves.
 #[derive(Debug, Clone)]
@@ -26,11 +37,44 @@ pub struct HttpSettings {
 /// The endpoint of this server.
 #[must_use]
 pub fn service(serve: Serve, settings: HttpSettings) -> Service {
+    let hosts = settings.hosts.clone().into();
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(settings.hosts)
         .with_sse_keep_alive(Some(Duration::from_secs(15)))
+        // A stream is begun for what has more to say than its answer.
+        .with_json_response(true)
         .with_max_request_body_bytes(settings.body_bytes)
         .with_cancellation_token(settings.stop);
     let sessions = Arc::new(LocalSessionManager::default());
-    StreamableHttpService::new(move || Ok(serve.clone()), sessions, config)
+    let own = serve.clone();
+    let library = StreamableHttpService::new(move || Ok(own.clone()), sessions, config);
+    Service { library, serve, body_bytes: settings.body_bytes as u64, hosts }
+}
+
+impl Service {
+    /// Whether a request is sure to be for us. Where it may not be, the library looks.
+    fn is_meant(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
+        self.hosts.is_empty()
+            || (!headers.contains_key(header::ORIGIN)
+                && name.is_some_and(|name| self.hosts.iter().any(|own| own == name)))
+    }
+
+    /// Answers a request. Dropped, what it asked for is given up.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<BoxBody<Bytes, Infallible>>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Error: Display,
+    {
+        let length = request.body().size_hint().upper();
+        let fits = length.is_some_and(|length| length <= self.body_bytes);
+        if !(fits && plain::may_be(&request) && self.is_meant(request.headers())) {
+            return self.library.handle(request).await;
+        }
+        match plain::handle(&self.serve, request).await {
+            Ok(answer) => answer,
+            Err(request) => self.library.handle(request).await,
+        }
+    }
 }

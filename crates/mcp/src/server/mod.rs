@@ -4,7 +4,9 @@ mod answer;
 mod approval;
 mod http;
 mod offer;
+mod plain;
 mod serve;
+mod tasks;
 mod tickets;
 
 use std::any::Any;

@@ -1,12 +1,59 @@
 //! Our tools as a client reads them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use bytes::Bytes;
+use rmcp::model::{JsonObject, ListToolsResult, ServerResult, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use toolcrib_core::{Effect, ToolSpec, View};
 
 use super::{LEAN, Mode};
+
+/// Lists that are kept written down. Callers have few different views.
+const KEPT: usize = 8;
+
+/// A list of tools, written down once for all who see the same.
+pub(super) struct Listing {
+    view: Arc<View>,
+    /// The result for clients of today's revision.
+    pub(super) modern: Bytes,
+    /// The same for those of the older ones.
+    pub(super) legacy: Bytes,
+}
+
+impl Listing {
+    fn of(view: Arc<View>, mode: Mode) -> serde_json::Result<Self> {
+        let list = ListToolsResult::with_all_items(tools(&view, mode));
+        let mut result = ServerResult::ListToolsResult(list);
+        let mut legacy = result.clone();
+        result.fill_missing_cache_hints();
+        let modern = serde_json::to_vec(&result)?.into();
+        legacy.strip_result_type_for_legacy_peer();
+        legacy.strip_non_object_output_for_legacy_peer();
+        Ok(Self { view, modern, legacy: serde_json::to_vec(&legacy)?.into() })
+    }
+}
+
+/// The lists that are kept.
+#[derive(Default)]
+pub(super) struct Listings(Mutex<Vec<Arc<Listing>>>);
+
+impl Listings {
+    /// The list of this view. A view that changes is another one.
+    pub(super) fn of(&self, view: Arc<View>, mode: Mode) -> Option<Arc<Listing>> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().iter().find(|known| Arc::ptr_eq(&known.view, &view)) {
+            return Some(Arc::clone(known));
+        }
+        let made = Arc::new(Listing::of(view, mode).ok()?);
+        let mut kept = kept();
+        if kept.len() >= KEPT {
+            kept.remove(0);
+        }
+        kept.push(Arc::clone(&made));
+        Some(made)
+    }
+}
 
 /// The tool that calls others by their names.
 pub(super) const CALL_TOOL: &str = "call_tool";

@@ -8,22 +8,28 @@ use std::time::Duration;
 use rmcp::ServerHandler;
 #[expect(deprecated, reason = "the older revisions have it")]
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
-    CompleteRequestParams, CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, InputResponses, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
+    CompleteRequestParams, CompleteResult, ContentBlock, CreateTaskResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult,
+    Implementation, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, RequestId,
+    ResourceContents, Role, ServerCapabilities, ServerConfig, ServerResult, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::{Answer, Call, RawArgs, ToolError, Watch, canonical};
 
+use super::offer::{Listing, Listings};
+use super::plain::Lists;
+use super::tasks::{Ends, Tasks};
 use super::tickets::{Step, Tickets, Work};
 use super::{Body, Door, Mode, Who, answer, approval, offer};
-use crate::desk::{Caller, Desk};
+use crate::desk::{Caller, Desk, Questions};
+use crate::lines::Lines;
 
 /// What a request that may ask ends with.
 enum Reply {
@@ -40,17 +46,24 @@ struct Inner {
     desk: Desk,
     mode: Mode,
     tickets: Tickets<Reply>,
+    tasks: Tasks,
+    /// How long a client that takes tasks waits for a call before it is one.
+    soon: Duration,
+    listings: Listings,
     info: ServerConfig,
 }
 
 /// Where a request of today's revision says that it wants lines for its log.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// How long a call may take before a client that takes tasks is given one.
+const SOON: Duration = Duration::from_secs(1);
 /// How often the tools are looked at for somebody who wants to hear of changes.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// What a request is about that comes back with answers: nobody else's, and nothing else.
-fn about(who: &Who, kind: &str, name: &str, arguments: &Value) -> String {
-    canonical::sha256_parts(&[&who.name, kind, name, &canonical::to_string(arguments)])
+fn about(who: &Who, kind: &str, name: &str, arguments: Option<&Map<String, Value>>) -> String {
+    let arguments = Value::Object(arguments.cloned().unwrap_or_default());
+    canonical::sha256_parts(&[&who.name, kind, name, &canonical::to_string(&arguments)])
 }
 
 struct TakesQuestions;
@@ -71,28 +84,43 @@ impl Serve {
             .enable_prompts()
             .enable_resources()
             .enable_completions()
+            .enable_tasks()
             .build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
         info.server_info.title = Some("Toolcrib".to_owned());
         info.instructions = Some("Tools of this machine, behind rules. A call may need the approval of a person; a refusal says what to do.".to_owned());
-        Self(Arc::new(Inner { door, desk, mode, tickets: Tickets::new(key), info }))
+        Self(Arc::new(Inner {
+            door,
+            desk,
+            mode,
+            tickets: Tickets::new(key),
+            tasks: Tasks::default(),
+            soon: SOON,
+            listings: Listings::default(),
+            info,
+        }))
     }
 
     /// The same with other capabilities, for a door that has more to offer.
     #[must_use]
-    pub fn with_capabilities(self, change: impl FnOnce(&mut ServerCapabilities)) -> Self {
-        let mut info = self.0.info.clone();
-        change(&mut info.capabilities);
-        let Inner { door, desk, mode, .. } = &*self.0;
-        let key = std::array::from_fn(|_| fastrand::u8(..));
-        Self(Arc::new(Inner {
-            door: Arc::clone(door),
-            desk: desk.clone(),
-            mode: *mode,
-            tickets: Tickets::new(key),
-            info,
-        }))
+    pub fn with_capabilities(mut self, change: impl FnOnce(&mut ServerCapabilities)) -> Self {
+        self.change(|inner| change(&mut inner.info.capabilities));
+        self
+    }
+
+    /// The same with calls that become tasks after this time, where the client takes tasks.
+    #[must_use]
+    pub fn with_tasks_after(mut self, soon: Duration) -> Self {
+        self.change(|inner| inner.soon = soon);
+        self
+    }
+
+    /// A server that serves already stays as it is.
+    fn change(&mut self, change: impl FnOnce(&mut Inner)) {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            change(inner);
+        }
     }
 
     /// Serves one client over its input and output, until it goes away.
@@ -105,7 +133,8 @@ impl Serve {
         output: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), String> {
         use rmcp::ServiceExt as _;
-        let served = self.serve((input, output)).await;
+        let at_once = Arc::new(Lists(self.clone()));
+        let served = self.serve(Lines::new(input, output).answering(at_once)).await;
         let running = match served {
             Ok(running) => running,
             // A client that closes at once has said nothing wrong.
@@ -124,62 +153,102 @@ impl Serve {
     /// The way back to whoever asks, and its questions if they are answers of ours.
     fn caller(
         context: &RequestContext<RoleServer>,
-    ) -> (Arc<Caller>, Option<mpsc::Receiver<crate::desk::Questions>>) {
-        let capabilities = context.client_capabilities().unwrap_or_default();
+    ) -> (Arc<Caller>, Option<mpsc::Receiver<Questions>>) {
         let modern = context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let (send, receive) = if modern && can_be_asked(&capabilities) {
-            let (send, receive) = mpsc::channel(1);
-            (Some(send), Some(receive))
-        } else {
-            (None, None)
-        };
-        // Nobody of today's revision is asked by a request.
-        let capabilities =
-            if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
-        let caller = Caller {
-            peer: context.peer.clone(),
-            request: context.id.clone(),
+        let way = Way {
+            peer: Some(context.peer.clone()),
+            id: context.id.clone(),
             progress: context.meta.get_progress_token(),
-            capabilities,
             logs: !modern || context.meta.contains_key(LOG_LEVEL),
-            lacks: Mutex::default(),
-            questions: send,
         };
-        (Arc::new(caller), receive)
+        caller(way, context.client_capabilities().unwrap_or_default(), modern)
     }
 
-    /// Work that may ask: in place where questions are requests, aside where they are answers.
+    /// Work of a request: in place where it is told of by requests, aside where the client comes back for it.
     async fn run<F>(
         &self,
-        about: String,
-        questions: Option<mpsc::Receiver<crate::desk::Questions>>,
-        context: &RequestContext<RoleServer>,
+        aside: Option<Aside>,
+        stop: Option<&CancellationToken>,
         work: F,
     ) -> Result<Step<Reply>, ErrorData>
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let stopped = || ErrorData::internal_error("the request was cancelled", None);
-        let Some(questions) = questions else {
-            return tokio::select! {
-                reply = work => Ok(Step::Done(reply)),
-                () = context.ct.cancelled() => Err(stopped()),
-            };
+        let Some(Aside { about, id, questions, task_of }) = aside else {
+            return unless_stopped(stop, async { Ok(Step::Done(work.await)) }).await;
         };
-        self.follow(Tickets::begin(about, questions, work), context).await
+        let work = Tickets::begin(about, id, questions, work);
+        unless_stopped(stop, self.follow(work, task_of.as_deref())).await
     }
 
+    /// Goes on until the work is done or asks, or so long that it is made a task of this client.
     async fn follow(
         &self,
-        work: Work<Reply>,
-        context: &RequestContext<RoleServer>,
+        mut work: Work<Reply>,
+        task_of: Option<&str>,
     ) -> Result<Step<Reply>, ErrorData> {
-        tokio::select! {
-            step = self.0.tickets.go_on(work) => step,
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
-        }
+        let next = match task_of {
+            None => work.next().await,
+            Some(who) => match tokio::time::timeout(self.0.soon, work.next()).await {
+                Ok(next) => next,
+                Err(_) => {
+                    let id = work.id.clone();
+                    return Ok(Step::Later(self.0.tasks.keep(who, &id, work)));
+                }
+            },
+        };
+        self.0.tickets.step(work, next?)
+    }
+
+    /// A call of a client that is asked and told of nothing but by the answer: the way without the library.
+    pub(super) async fn call_plainly(
+        &self,
+        who: Who,
+        id: RequestId,
+        params: CallToolRequestParams,
+        capabilities: ClientCapabilities,
+    ) -> Result<ServerResult, ErrorData> {
+        let takes_tasks = capabilities.supports_tasks();
+        let way = Way { peer: None, id, progress: None, logs: false };
+        let (caller, questions) = caller(way, capabilities, true);
+        self.begin_call(who, caller, questions, takes_tasks, None, params)
+            .await?
+            .of_tool()
+            .map(ServerResult::from)
+    }
+
+    async fn begin_call(
+        &self,
+        who: Who,
+        caller: Arc<Caller>,
+        questions: Option<mpsc::Receiver<Questions>>,
+        takes_tasks: bool,
+        stop: Option<&CancellationToken>,
+        params: CallToolRequestParams,
+    ) -> Result<Step<Reply>, ErrorData> {
+        let about = || about(&who, "tool", &params.name, params.arguments.as_ref());
+        let about = questions.is_some().then(about);
+        let call = self.call_of(&params.name, params.arguments);
+        let aside = (takes_tasks || about.is_some()).then(|| Aside {
+            about: about.unwrap_or_default(),
+            id: call.id.to_string(),
+            questions: questions.unwrap_or_else(|| mpsc::channel(1).1),
+            task_of: takes_tasks.then(|| who.name.clone()),
+        });
+        let inner = Arc::clone(&self.0);
+        let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
+        self.run(aside, stop, work).await
+    }
+
+    /// The tools that this caller sees, written down.
+    pub(super) fn listing(&self, who: &Who) -> Option<Arc<Listing>> {
+        self.0.listings.of(self.0.door.view(who), self.0.mode)
+    }
+
+    pub(super) fn door(&self) -> &dyn Door {
+        &*self.0.door
     }
 
     /// A request that comes back with answers.
@@ -188,10 +257,11 @@ impl Serve {
         about: &str,
         state: &str,
         given: Option<InputResponses>,
+        task_of: Option<&str>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Step<Reply>, ErrorData> {
         match self.0.tickets.take_up(about, state, given)? {
-            Ok(work) => self.follow(work, context).await,
+            Ok(work) => unless_stopped(Some(&context.ct), self.follow(work, task_of)).await,
             Err(again) => Ok(Step::Asks(again)),
         }
     }
@@ -208,6 +278,88 @@ impl Serve {
         }
         Call::new(name, RawArgs::Value(Value::Object(arguments)))
     }
+}
+
+/// How a client is told of things.
+struct Way {
+    peer: Option<Peer<RoleServer>>,
+    id: RequestId,
+    progress: Option<ProgressToken>,
+    logs: bool,
+}
+
+fn caller(
+    way: Way,
+    capabilities: ClientCapabilities,
+    modern: bool,
+) -> (Arc<Caller>, Option<mpsc::Receiver<Questions>>) {
+    let (send, receive) = if modern && can_be_asked(&capabilities) {
+        let (send, receive) = mpsc::channel(1);
+        (Some(send), Some(receive))
+    } else {
+        (None, None)
+    };
+    // Nobody of today's revision is asked by a request.
+    let capabilities =
+        if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
+    let caller = Caller {
+        peer: way.peer,
+        request: way.id,
+        progress: way.progress,
+        capabilities,
+        logs: way.logs,
+        lacks: Mutex::default(),
+        questions: send,
+    };
+    (Arc::new(caller), receive)
+}
+
+/// Something that is given up when its client takes the request back.
+async fn unless_stopped<T>(
+    stop: Option<&CancellationToken>,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    let Some(stop) = stop else { return work.await };
+    tokio::select! {
+        done = work => done,
+        () = stop.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
+    }
+}
+
+impl Step<Reply> {
+    /// What a call of a tool is answered.
+    fn of_tool(self) -> Result<CallToolResponse, ErrorData> {
+        match self {
+            Self::Done(Reply::Tool(result)) => result.map(CallToolResponse::Complete),
+            Self::Done(Reply::Prompt(_)) => Err(mixed_up()),
+            Self::Asks(asks) => Ok(CallToolResponse::InputRequired(asks)),
+            Self::Later(task) => Ok(CallToolResponse::Task(CreateTaskResult::new(task))),
+        }
+    }
+}
+
+impl Ends for Reply {
+    fn result(self) -> Result<CallToolResult, ErrorData> {
+        match self {
+            Self::Tool(result) => result,
+            Self::Prompt(_) => Err(mixed_up()),
+        }
+    }
+}
+
+/// What is needed to go on with work in another request.
+struct Aside {
+    about: String,
+    id: String,
+    questions: mpsc::Receiver<Questions>,
+    /// Whose task it becomes if it is not over soon; `None` = it is waited for.
+    task_of: Option<String>,
+}
+
+/// Whether this client takes tasks. Older revisions had another form of them.
+fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+        && context.client_capabilities().is_some_and(|own| own.supports_tasks())
 }
 
 fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
@@ -303,22 +455,44 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let who = self.who(&context)?;
-        let given = Value::Object(params.arguments.clone().unwrap_or_default());
-        let about = about(&who, "tool", &params.name, &given);
+        let takes_tasks = takes_tasks(&context);
         let step = if let Some(state) = &params.request_state {
-            self.comes_back(&about, state, params.input_responses, &context).await?
+            let about = about(&who, "tool", &params.name, params.arguments.as_ref());
+            let task_of = takes_tasks.then_some(&*who.name);
+            self.comes_back(&about, state, params.input_responses, task_of, &context).await?
         } else {
             let (caller, questions) = Self::caller(&context);
-            let call = self.call_of(&params.name, params.arguments);
-            let inner = Arc::clone(&self.0);
-            let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
-            self.run(about, questions, &context, work).await?
+            let stop = Some(&context.ct);
+            self.begin_call(who, caller, questions, takes_tasks, stop, params).await?
         };
-        match step {
-            Step::Done(Reply::Tool(result)) => result.map(CallToolResponse::Complete),
-            Step::Done(Reply::Prompt(_)) => Err(mixed_up()),
-            Step::Asks(asks) => Ok(CallToolResponse::InputRequired(asks)),
-        }
+        step.of_tool()
+    }
+
+    async fn get_task(
+        &self,
+        params: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let who = self.who(&context)?;
+        Ok(GetTaskResult::new(self.0.tasks.get(&who.name, &params.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        params: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let who = self.who(&context)?;
+        self.0.tasks.update(&who.name, &params.task_id, params.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        params: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let who = self.who(&context)?;
+        self.0.tasks.cancel(&who.name, &params.task_id)
     }
 
     async fn list_prompts(
@@ -348,21 +522,27 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let who = self.who(&context)?;
-        let given = Value::Object(params.arguments.clone().unwrap_or_default());
-        let about = about(&who, "prompt", &params.name, &given);
+        let about = || about(&who, "prompt", &params.name, params.arguments.as_ref());
         let step = if let Some(state) = &params.request_state {
-            self.comes_back(&about, state, params.input_responses, &context).await?
+            self.comes_back(&about(), state, params.input_responses, None, &context).await?
         } else {
             let (caller, questions) = Self::caller(&context);
+            let (about, id, task_of) = (questions.is_some().then(about), String::new(), None);
+            let aside = questions.map(|questions| Aside {
+                about: about.unwrap_or_default(),
+                id,
+                questions,
+                task_of,
+            });
             let inner = Arc::clone(&self.0);
             let (name, arguments) = (params.name, arguments(params.arguments));
             let work =
                 async move { Reply::Prompt(inner.prompt(who, caller, name, arguments).await) };
-            self.run(about, questions, &context, work).await?
+            self.run(aside, Some(&context.ct), work).await?
         };
         match step {
             Step::Done(Reply::Prompt(result)) => result.map(GetPromptResponse::Complete),
-            Step::Done(Reply::Tool(_)) => Err(mixed_up()),
+            Step::Done(Reply::Tool(_)) | Step::Later(_) => Err(mixed_up()),
             Step::Asks(asks) => Ok(GetPromptResponse::InputRequired(asks)),
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rmcp::model::{
     ErrorData, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec, SealOptions,
+    Task,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,6 +26,27 @@ pub(super) struct Work<T> {
     task: JoinHandle<T>,
     questions: mpsc::Receiver<Questions>,
     about: String,
+    /// The name of the call, under which it goes on where it is not waited for.
+    pub(super) id: String,
+}
+
+/// What work comes to next.
+pub(super) enum Next<T> {
+    Done(T),
+    Asks(Questions),
+}
+
+impl<T> Work<T> {
+    /// Waits until it is done or asks. Dropped in between, nothing is lost.
+    pub(super) async fn next(&mut self) -> Result<Next<T>, ErrorData> {
+        tokio::select! {
+            biased;
+            Some(questions) = self.questions.recv() => Ok(Next::Asks(questions)),
+            done = &mut self.task => {
+                done.map(Next::Done).map_err(|_| ErrorData::internal_error("the request broke", None))
+            }
+        }
+    }
 }
 
 impl<T> Drop for Work<T> {
@@ -37,6 +59,8 @@ impl<T> Drop for Work<T> {
 pub(super) enum Step<T> {
     Done(T),
     Asks(InputRequiredResult),
+    /// It goes on, and is asked for.
+    Later(Task),
 }
 
 struct Waiting<T> {
@@ -65,19 +89,18 @@ impl<T: Send + 'static> Tickets<T> {
     /// Begins work that may ask.
     pub(super) fn begin(
         about: String,
+        id: String,
         questions: mpsc::Receiver<Questions>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Work<T> {
-        Work { task: tokio::spawn(work), questions, about }
+        Work { task: tokio::spawn(work), questions, about, id }
     }
 
-    /// Goes on until the work is done or asks.
-    pub(super) async fn go_on(&self, mut work: Work<T>) -> Result<Step<T>, ErrorData> {
-        let broke = || ErrorData::internal_error("the request broke", None);
-        tokio::select! {
-            biased;
-            Some(questions) = work.questions.recv() => self.put_aside(work, questions),
-            done = &mut work.task => done.map(Step::Done).map_err(|_| broke()),
+    /// What a client is told of what its work came to.
+    pub(super) fn step(&self, work: Work<T>, next: Next<T>) -> Result<Step<T>, ErrorData> {
+        match next {
+            Next::Done(done) => Ok(Step::Done(done)),
+            Next::Asks(questions) => self.put_aside(work, questions),
         }
     }
 
@@ -135,7 +158,7 @@ impl<T: Send + 'static> Tickets<T> {
 }
 
 /// Whether this can be the answer to that.
-fn is_answer(request: &InputRequest, answer: &Value) -> bool {
+pub(super) fn is_answer(request: &InputRequest, answer: &Value) -> bool {
     match request {
         InputRequest::Elicitation(_) => {
             let action = answer.get("action").and_then(Value::as_str);

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_core::{Block, ErrorType, OutcomeKind, Status};
-use toolcrib_mcp::client::{Change, State};
+use toolcrib_core::{
+    Batch, Block, Call, ErrorType, Invoker as _, Origin, OutcomeKind, RawArgs, Status,
+};
+use toolcrib_mcp::client::{Change, McpSource, ServerName, State};
 
 use crate::world::{World, world};
 
@@ -16,7 +18,7 @@ async fn plain() -> Option<World> {
 async fn tools_of_a_server_are_called_through_the_door() {
     let Some(world) = plain().await else { return };
     let infos = world.engine.catalog().infos();
-    assert_eq!(infos.len(), 13, "all pages are read");
+    assert_eq!(infos.len(), 14, "all pages are read");
     assert!(infos.iter().all(|info| info.source == "fx" && info.id.as_str().starts_with("fx__")));
     let outcome = world.call("add", json!({"a": 2, "b": "3"})).await;
     let result = outcome.result.unwrap();
@@ -69,6 +71,85 @@ async fn a_server_that_hangs_is_told_and_the_door_goes_on() {
     assert_eq!(outcome.kind, OutcomeKind::TimedOut, "{outcome:?}");
     let second = world.call("add", json!({"a": 1, "b": 1})).await;
     assert_eq!(second.kind, OutcomeKind::TimedOut, "it does one thing at a time");
+}
+
+/// Until a server stands so; for 20 s at most.
+async fn until(world: &World, so: impl Fn(&State) -> bool) {
+    let waits = async {
+        while !so(&world.connection.state()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waits).await.expect("it came to that");
+}
+
+/// Found by this test: a call whose time is over is dropped, and nobody counted it.
+#[tokio::test]
+async fn a_server_that_hangs_again_and_again_is_started_anew() {
+    let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
+        config.timeout = Duration::from_secs(2);
+    };
+    let Some(world) = world(&[], short).await else { return };
+    for _ in 0..2 {
+        assert_eq!(world.call("hang", json!({})).await.kind, OutcomeKind::TimedOut);
+    }
+    until(&world, |state| matches!(state, State::Error { .. })).await;
+    let outcome = world.call("add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(outcome.kind, OutcomeKind::Succeeded, "{outcome:?}");
+    let starts = world.calls().iter().filter(|call| *call == "start").count();
+    assert_eq!(starts, 2, "{:?}", world.calls());
+}
+
+#[tokio::test]
+async fn a_server_without_calls_ends_and_the_next_call_starts_it() {
+    let soon = |config: &mut toolcrib_mcp::client::ServerConfig| {
+        config.idle = Duration::from_millis(50);
+    };
+    let Some(world) = world(&[], soon).await else { return };
+    let pid = |outcome: toolcrib_core::Outcome| outcome.result.unwrap().result.to_string();
+    let first = pid(world.call("pid", json!({})).await);
+    until(&world, |state| *state == State::Idle).await;
+    world.call("add", json!({"a": 1, "b": 1})).await.result.unwrap();
+    assert_eq!(world.calls(), ["start", "pid", "start", "add"], "{first}");
+}
+
+/// Each of these ruins its own server alone.
+#[tokio::test]
+async fn what_one_server_does_hurts_no_other() {
+    for bad in ["crash", "hang", "garbage", "flood"] {
+        let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
+            config.timeout = Duration::from_millis(500);
+        };
+        let Some(world) = world(&[], short).await else { return };
+        let name = |config: &mut toolcrib_mcp::client::ServerConfig| {
+            config.name = ServerName::new("other").unwrap();
+        };
+        let other = crate::world::world(&[], name).await.unwrap();
+        let source = McpSource::new(other.connection.clone());
+        world.engine.catalog().attach(&source).await.unwrap();
+        let good = |n: u64| {
+            let sum = RawArgs::Value(json!({"a": n, "b": 1}));
+            let calls = vec![Call::new("other__add", sum)];
+            world.engine.invoke(Batch::new(Origin::Model, calls))
+        };
+        let (_, one, two) = tokio::join!(world.call(bad, json!({})), good(1), good(2));
+        for (answers, sum) in [(one, 2), (two, 3), (good(3).await, 4)] {
+            let outcome = answers[0].outcome().unwrap().clone();
+            assert_eq!(outcome.result.unwrap().structured, Some(json!({"sum": sum})), "{bad}");
+        }
+        assert_eq!(other.calls().iter().filter(|call| *call == "start").count(), 1, "{bad}");
+    }
+}
+
+#[test]
+fn two_servers_of_one_name_are_no_file() {
+    let twice = "[servers.a]\ncommand = \"x\"\n[servers.a]\ncommand = \"y\"\n";
+    let error = toolcrib_mcp::client::servers_file::read(twice).unwrap_err();
+    assert!(error.contains("duplicate"), "{error}");
+    let file = r#"{"mcpServers": {"Files": {"command": "x"}, "files": {"command": "y"}}}"#;
+    let found = toolcrib_mcp::client::import::read(file).unwrap();
+    let skipped: Vec<bool> = found.iter().map(|one| one.skip).collect();
+    assert_eq!(skipped, [false, true], "the first of two counts");
 }
 
 #[tokio::test]
@@ -135,7 +216,7 @@ async fn what_was_reviewed_is_there_without_starting_anything() {
     world.connection.disconnect().await;
     assert_eq!(world.connection.state(), State::Idle);
     let source = toolcrib_mcp::client::McpSource::new(world.connection.clone());
-    assert_eq!(world.engine.catalog().attach(&source).await.unwrap(), 13);
+    assert_eq!(world.engine.catalog().attach(&source).await.unwrap(), 14);
     assert_eq!(world.calls(), ["start"]);
     world.call("add", json!({"a": 1, "b": 1})).await.result.unwrap();
     assert_eq!(world.calls(), ["start", "start", "add"]);
@@ -189,4 +270,48 @@ async fn a_program_gets_its_secrets_and_nothing_of_our_environment() {
     let State::Error { reason } = unknown.connection.state() else { panic!() };
     assert_eq!(reason, "no secret unknown");
     assert_eq!(unknown.calls(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_task_of_a_server_is_followed_to_its_end() {
+    let Some(world) = world(&[("modern", "yes")], |_| {}).await else { return };
+    let State::Connected { protocol, .. } = world.connection.state() else { panic!() };
+    assert_eq!(protocol, "2026-07-28");
+    let outcome = world.call("job", json!({})).await;
+    let result = outcome.result.unwrap();
+    assert!(result.result.to_string().contains("Ada"), "its question was answered: {result:?}");
+    assert_eq!(*world.host.asked.lock().unwrap(), ["Who?"], "once");
+    let calls = world.calls();
+    assert_eq!(calls.iter().filter(|call| *call == "job").count(), 1, "{calls:?}");
+    assert_eq!(calls.iter().filter(|call| *call == "tasks/update").count(), 1, "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_lost_is_unknown_and_the_call_is_sent_once() {
+    for how in ["forgotten", "dies"] {
+        let Some(world) = world(&[("modern", "yes"), ("job", how)], |_| {}).await else { return };
+        let outcome = world.call("job", json!({})).await;
+        assert_eq!(outcome.kind, OutcomeKind::Unknown, "{how}: {outcome:?}");
+        assert_eq!(world.calls().iter().filter(|call| *call == "job").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_takes_its_task_back() {
+    let files = [("modern", "yes"), ("job", "never")];
+    let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
+        config.timeout = Duration::from_millis(300);
+    };
+    let Some(world) = world(&files, short).await else { return };
+    let outcome = world.call("job", json!({})).await;
+    assert_eq!(outcome.kind, OutcomeKind::TimedOut, "{outcome:?}");
+    // It is told on the side; each answer gives it time to hear of it.
+    let told = |world: &World| world.calls().iter().any(|call| call == "tasks/cancel");
+    for _ in 0..100 {
+        if told(&world) {
+            return;
+        }
+        world.call("add", json!({"a": 1, "b": 1})).await;
+    }
+    panic!("{:?}", world.calls());
 }

@@ -1,11 +1,15 @@
 //! Our door as a server, asked by a client over a pair of streams.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
+use tokio::sync::Notify;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::{
@@ -14,7 +18,7 @@ use toolcrib_core::{
 };
 use toolcrib_engine::Engine;
 use toolcrib_mcp::desk::Desk;
-use toolcrib_mcp::server::{Door, Mode, Serve, Shelf, Who};
+use toolcrib_mcp::server::{Door, HttpSettings, Mode, Serve, Service, Shelf, Who, service};
 
 /// A tool that needs approval and says that it ran.
 struct Risky(Arc<ToolSpec>);
@@ -30,6 +34,33 @@ impl Handler for Risky {
         args: &'a Value,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(std::future::ready(Ok(ToolOutput::structured(json!({"ran": args})))))
+    }
+}
+
+/// A tool that waits at a gate, and then asks for a name.
+struct Gated {
+    spec: Arc<ToolSpec>,
+    gate: Arc<Notify>,
+    desk: Desk,
+}
+
+impl Handler for Gated {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        _: &'a Value,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            self.gate.notified().await;
+            let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+            let question = json!({"mode": "form", "message": "Who?", "requestedSchema": schema});
+            let answer = self.desk.caller(ctx.call).unwrap().elicit(question).await;
+            Ok(ToolOutput::text(format!("{answer:?}")))
+        })
     }
 }
 
@@ -94,6 +125,46 @@ impl Door for EngineDoor {
     }
 }
 
+/// The server in front of two tools, one of which needs approval.
+async fn serve(mode: Mode, may_decide: bool) -> Serve {
+    let engine = Engine::builder().build();
+    let tool = |name: &str, risk: Risk| {
+        let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
+        let mut spec = ToolSpec::new(ToolName::local(name).unwrap(), "Runs.", schema);
+        spec.risk = risk;
+        Entry::Local(Arc::new(Risky(Arc::new(spec))))
+    };
+    let tools = vec![tool("careful", Risk::High), tool("easy", Risk::Safe)];
+    engine.catalog().attach(&FixedSource::new("test", tools)).await.unwrap();
+    Serve::new(Arc::new(EngineDoor(engine, may_decide)), Desk::default(), mode, [1; 32])
+}
+
+/// A client that takes tasks and answers questions, in front of a tool that waits at this gate.
+async fn gated() -> (Client, Arc<Notify>) {
+    let (engine, gate, desk) =
+        (Engine::builder().build(), Arc::new(Notify::new()), Desk::default());
+    let schema = json!({"type": "object", "properties": {}});
+    let mut spec = ToolSpec::new(ToolName::local("gated").unwrap(), "Waits.", schema);
+    spec.risk = Risk::Safe;
+    let tool = Gated { spec: Arc::new(spec), gate: Arc::clone(&gate), desk: desk.clone() };
+    let source = FixedSource::new("test", vec![Entry::Local(Arc::new(tool))]);
+    engine.catalog().attach(&source).await.unwrap();
+    let door = Arc::new(EngineDoor(engine, true));
+    let serve = Serve::new(door, desk, Mode::Direct, [1; 32]);
+    let serve = serve.with_tasks_after(Duration::from_millis(1));
+    let capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
+    (Client { meta: Some(meta(&capabilities)), ..Client::of(serve) }, gate)
+}
+
+/// What each request of today's revision says of its client.
+pub(crate) fn meta(capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    })
+}
+
 /// One client.
 struct Client {
     input: WriteHalf<DuplexStream>,
@@ -109,17 +180,10 @@ impl Client {
     }
 
     async fn who_may_decide(mode: Mode, may_decide: bool) -> Self {
-        let engine = Engine::builder().build();
-        let tool = |name: &str, risk: Risk| {
-            let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
-            let mut spec = ToolSpec::new(ToolName::local(name).unwrap(), "Runs.", schema);
-            spec.risk = risk;
-            Entry::Local(Arc::new(Risky(Arc::new(spec))))
-        };
-        let tools = vec![tool("careful", Risk::High), tool("easy", Risk::Safe)];
-        engine.catalog().attach(&FixedSource::new("test", tools)).await.unwrap();
-        let serve =
-            Serve::new(Arc::new(EngineDoor(engine, may_decide)), Desk::default(), mode, [1; 32]);
+        Self::of(serve(mode, may_decide).await)
+    }
+
+    fn of(serve: Serve) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(serve.over(input, output));
@@ -176,13 +240,22 @@ impl Client {
 
     /// A client of today's revision.
     async fn of_today(capabilities: Value) -> Self {
-        let mut client = Self::new(Mode::Direct).await;
-        client.meta = Some(json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": capabilities,
-            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        }));
-        client
+        Self { meta: Some(meta(&capabilities)), ..Self::new(Mode::Direct).await }
+    }
+
+    /// Asks for a task until it stands so.
+    async fn until(&mut self, task: &str, status: &str) -> Value {
+        loop {
+            let now = self.ask("tasks/get", json!({"taskId": task}), &Value::Null).await;
+            let now = now["result"].clone();
+            if now["status"] == status {
+                return now;
+            }
+            assert!(
+                ["working", "input_required"].contains(&now["status"].as_str().unwrap()),
+                "{now}"
+            );
+        }
     }
 }
 
@@ -268,4 +341,141 @@ async fn lean_clients_call_by_name_through_the_same_door() {
     let args = json!({"name": "careful"});
     let result = client.call("call_tool", args, &Value::Null).await;
     assert_eq!(result["isError"], true, "{result}");
+}
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+#[tokio::test]
+async fn a_call_that_is_not_over_soon_is_a_task_of_its_client() {
+    let (mut client, gate) = gated().await;
+    let begun = client.call("gated", json!({}), &Value::Null).await;
+    assert_eq!((&begun["resultType"], &begun["status"]), (&json!("task"), &json!("working")));
+    assert_eq!(begun["requestState"], Value::Null);
+    let task = begun["taskId"].as_str().unwrap().to_owned();
+    client.until(&task, "working").await;
+    gate.notify_one();
+    let asks = client.until(&task, "input_required").await;
+    assert_eq!(asks["inputRequests"]["question"]["method"], "elicitation/create", "{asks}");
+    let update = |answers: Value| json!({"taskId": task, "inputResponses": answers});
+    let ada = json!({"action": "accept", "content": {"name": "Ada"}});
+    // What was not asked, and what is no answer, changes nothing.
+    for useless in [json!({"other": ada}), json!({"question": {"action": "perhaps"}})] {
+        client.ask("tasks/update", update(useless), &Value::Null).await;
+        client.until(&task, "input_required").await;
+    }
+    let taken = client.ask("tasks/update", update(json!({"question": ada})), &Value::Null).await;
+    assert_eq!(taken["result"], json!({"resultType": "complete"}));
+    let done = client.until(&task, "completed").await;
+    assert!(words(&done["result"]).contains("Ada"), "{done}");
+    assert_eq!(done["result"]["_meta"]["dev.toolcrib/call"]["id"], *task, "one id for both");
+    client.ask("tasks/cancel", json!({"taskId": task}), &Value::Null).await;
+    client.until(&task, "completed").await;
+    let strange = client.ask("tasks/get", json!({"taskId": "call_1"}), &Value::Null).await;
+    assert_eq!(strange["error"]["code"], -32602, "{strange}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_taken_back_is_over() {
+    let (mut client, gate) = gated().await;
+    let begun = client.call("gated", json!({}), &Value::Null).await;
+    let task = begun["taskId"].as_str().unwrap().to_owned();
+    client.ask("tasks/cancel", json!({"taskId": task}), &Value::Null).await;
+    let gone = client.until(&task, "cancelled").await;
+    assert_eq!(gone["result"], Value::Null, "{gone}");
+    gate.notify_one();
+    client.until(&task, "cancelled").await;
+}
+
+#[tokio::test]
+async fn whoever_takes_no_tasks_gets_none() {
+    let mut client = Client::of_today(json!({"elicitation": {}})).await;
+    let asks = client.call("careful", json!({}), &Value::Null).await;
+    assert_eq!(asks["resultType"], "input_required", "{asks}");
+    let refused = client.ask("tasks/get", json!({"taskId": "call_1"}), &Value::Null).await;
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+    let mut client = Client::with_hands(Mode::Direct, json!({"extensions": {TASKS: {}}})).await;
+    let done = client.call("easy", json!({"x": 1}), &Value::Null).await;
+    assert_eq!(done["structuredContent"], json!({"ran": {"x": 1}}));
+}
+
+/// A request over HTTP: the status and the message of the answer, whether it is a document or a stream.
+async fn post(endpoint: &Service, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
+    let mut request = http::Request::post("/mcp").header("host", "localhost:1");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
+    let (head, body) = endpoint.handle(request).await.into_parts();
+    let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+    let data =
+        text.lines().find_map(|line| line.strip_prefix("data: {")).map(|data| format!("{{{data}"));
+    (head.status.as_u16(), serde_json::from_str(&data.unwrap_or(text)).unwrap_or_default())
+}
+
+/// Whether the library answers or we do, a client must not see the difference.
+#[tokio::test]
+async fn the_common_requests_are_answered_as_all_others() {
+    let settings = |hosts: &[&str]| HttpSettings {
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        body_bytes: 1 << 20,
+        stop: Default::default(),
+    };
+    let ours = service(serve(Mode::Direct, true).await, settings(&[]));
+    let call = |args: Value, more: Value| {
+        let mut meta = meta(&json!({}));
+        meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let params = json!({"name": "easy", "arguments": args, "_meta": meta});
+        json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params})
+    };
+    let head = |method: &'static str, name: &'static str| {
+        vec![
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+            ("mcp-name", name),
+        ]
+    };
+    let plain = head("tools/call", "easy");
+    // A token for progress is what the library is for.
+    let strip = |(status, mut said): (u16, Value)| {
+        if let Some(about) = said.pointer_mut("/result/_meta/dev.toolcrib~1call") {
+            about["id"] = Value::Null;
+        }
+        (status, said)
+    };
+    for args in [json!({"x": 1}), json!({"x": "one"})] {
+        let quick = post(&ours, &plain, &call(args.clone(), json!({}))).await;
+        let library = post(&ours, &plain, &call(args, json!({"progressToken": 1}))).await;
+        assert_eq!(quick.0, 200);
+        assert_eq!(strip(quick), strip(library));
+    }
+    let list = |more: Value| {
+        let mut list = call(json!({}), more);
+        list["method"] = json!("tools/list");
+        list["params"] = json!({"_meta": list["params"]["_meta"]});
+        list
+    };
+    let listing: Vec<_> = head("tools/list", "").into_iter().take(4).collect();
+    let quick = post(&ours, &listing, &list(json!({}))).await;
+    assert_eq!(quick.1["result"]["tools"].as_array().map(Vec::len), Some(2), "{quick:?}");
+    assert_eq!(quick, post(&ours, &listing, &list(json!({"progressToken": 1}))).await);
+    // What is not as it should be is refused whoever looks.
+    let wrong_name = post(&ours, &head("tools/call", "other"), &call(json!({}), json!({}))).await;
+    assert_eq!(
+        (wrong_name.0, &wrong_name.1["error"]["code"]),
+        (400, &json!(-32020)),
+        "{wrong_name:?}"
+    );
+    let mut bare = call(json!({}), json!({}));
+    bare["params"]["_meta"] = json!({});
+    assert_eq!(post(&ours, &plain, &bare).await.0, 400);
+    let mut unknown = call(json!({}), json!({}));
+    unknown["params"]["name"] = json!("nothing");
+    let (status, said) = post(&ours, &head("tools/call", "nothing"), &unknown).await;
+    assert_eq!((status, &said["error"]["code"]), (200, &json!(-32602)), "{said}");
+    let guarded = service(serve(Mode::Direct, true).await, settings(&["localhost"]));
+    assert_eq!(post(&guarded, &plain, &call(json!({}), json!({}))).await.0, 200);
+    let elsewhere = service(serve(Mode::Direct, true).await, settings(&["other.example"]));
+    assert_eq!(post(&elsewhere, &plain, &call(json!({}), json!({}))).await.0, 403);
 }
