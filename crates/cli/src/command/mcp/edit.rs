@@ -44,7 +44,11 @@ pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
     let name = ServerName::new(&command.name).map_err(|error| Failure::usage(error.to_string()))?;
     let remote = match (&command.url, command.command.split_first()) {
         (Some(url), None) => {
-            Remote::Http(Http { url: url.clone(), headers: pairs(&command.header)? })
+            Remote::Http(Http {
+                url: url.clone(),
+                headers: pairs(&command.header)?,
+                ..Http::default()
+            })
         }
         (None, Some((program, args))) => Remote::Stdio(Stdio {
             command: program.clone(),
