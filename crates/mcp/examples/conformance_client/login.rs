@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use toolcrib_core::ErrorType;
 use toolcrib_mcp::client::{Connection, GrantKind, Oauth};
-use toolcrib_net::{AddressPolicy, Follow, HttpClient, Limits, Request};
+use toolcrib_net::{Follow, HttpClient, Limits, Request};
 
 use super::Failed;
 
@@ -48,10 +48,10 @@ pub(super) fn of_context(context: &Value) -> (Oauth, BTreeMap<String, String>) {
 }
 
 /// Agrees as long as the server wants that before anything else.
-pub(super) async fn while_needed(connection: &Connection) -> Result<(), Failed> {
+pub(super) async fn while_needed(connection: &Connection, http: &HttpClient) -> Result<(), Failed> {
     loop {
         match connection.connect().await {
-            Err(error) if error.error_type == ErrorType::NotConfigured => once(connection).await?,
+            Err(error) if error.error_type == ErrorType::NotConfigured => once(connection, http).await?,
             // What else is wrong is said by the state.
             _ => return Ok(()),
         }
@@ -59,10 +59,9 @@ pub(super) async fn while_needed(connection: &Connection) -> Result<(), Failed> 
 }
 
 /// Agrees once. The connection says when that was in vain too often.
-pub(super) async fn once(connection: &Connection) -> Result<(), Failed> {
+pub(super) async fn once(connection: &Connection, http: &HttpClient) -> Result<(), Failed> {
     let login = connection.login(REDIRECT).await?;
     eprintln!("agreeing at {} to {:?}", login.issuer(), login.scopes());
-    let http = HttpClient::new(AddressPolicy::allowing(["localhost", "127.0.0.0/8", "::1/128"])?);
     let request = Request { follow: Follow::Never, ..Request::get(login.url()) };
     let answer = http.fetch(&request, &Limits::default()).await?;
     let redirect = answer.head.header("location").ok_or("it does not send the person back")?;
