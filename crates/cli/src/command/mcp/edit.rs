@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use serde_json::json;
-use toolcrib_app::mcp::client::{Http, Remote, ServerConfig, ServerName, Stdio, servers_file};
+use toolcrib_app::mcp::client::{Http, Oauth, Remote, ServerConfig, ServerName, Stdio, servers_file};
 
 use super::no_server;
 use crate::cli::McpAdd;
@@ -47,7 +47,12 @@ pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
             Remote::Http(Http {
                 url: url.clone(),
                 headers: pairs(&command.header)?,
-                ..Http::default()
+                oauth: Oauth {
+                    client_id: command.client_id.clone(),
+                    client_secret: command.client_secret.clone(),
+                    scopes: command.scope.clone(),
+                    ..Oauth::default()
+                },
             })
         }
         (None, Some((program, args))) => Remote::Stdio(Stdio {
@@ -94,6 +99,11 @@ pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
     })?;
     if after == before {
         return Err(no_server(name));
+    }
+    // What was agreed to for this server is for no later one of the same name.
+    if let Some(secret) = ServerName::new(name).ok().as_ref().and_then(toolcrib_app::authorization) {
+        let removed = world::vault()?.remove(&secret);
+        removed.map_err(|error| Failure::configuration(error.to_string()))?;
     }
     if json {
         output::document(&json!({"removed": name}), true)?;

@@ -86,9 +86,10 @@ impl Kept {
     /// What a text of [`text`](Self::text) says of this server; nothing when it is of another, or none.
     #[must_use]
     pub fn read(text: Option<&str>, server: &str) -> Self {
+        let server = url::Url::parse(server).map_or_else(|_| server.to_owned(), String::from);
         let kept = text.and_then(|text| serde_json::from_str::<Self>(text).ok());
         kept.filter(|kept| kept.server == server)
-            .unwrap_or_else(|| Self { server: server.to_owned(), ..Self::default() })
+            .unwrap_or_else(|| Self { server, ..Self::default() })
     }
 
     /// Its text, a secret.
