@@ -43,7 +43,8 @@ pub(crate) fn try_run(args: &[String]) -> Result<Option<String>> {
         Err(error) => return Err(error),
     };
     // With the same features as the tests, so that what they built is used again.
-    let examples = ["--workspace", "--example", "conformance_server", "--example", "conformance_client"];
+    let examples =
+        ["--workspace", "--example", "conformance_server", "--example", "conformance_client"];
     let programs = process::built(&[&examples[..], &FEATURES].concat())?;
     let program = |name: &str| {
         let found = programs.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
@@ -81,7 +82,8 @@ enum Verdict {
 /// Compares what is required with what was found.
 fn judge(required: &str, found: &Results) -> Result<()> {
     let lines = required.lines().map(str::trim);
-    let required: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let required: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     let mut faults = Vec::new();
     for line in &required {
         match found.get(*line) {
@@ -303,7 +305,9 @@ mod tests {
 
     #[test]
     fn an_old_node_does_not_run_it() {
-        for (version, young) in [("v20.20.2", false), ("v22.0.0", true), ("v24.1.0", true), ("", false)] {
+        for (version, young) in
+            [("v20.20.2", false), ("v22.0.0", true), ("v24.1.0", true), ("", false)]
+        {
             assert_eq!(is_young(version), young, "{version}");
         }
     }

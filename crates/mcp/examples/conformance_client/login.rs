@@ -29,7 +29,9 @@ pub(super) fn of_context(context: &Value) -> (Oauth, BTreeMap<String, String>) {
     let grant = match (&workload, &company) {
         (Some(_), _) => GrantKind::JwtBearer,
         (_, Some(_)) => GrantKind::Enterprise,
-        _ if text("client_id").is_some() && text("issuer").is_none() => GrantKind::ClientCredentials,
+        _ if text("client_id").is_some() && text("issuer").is_none() => {
+            GrantKind::ClientCredentials
+        }
         _ => GrantKind::AuthorizationCode,
     };
     let oauth = Oauth {
@@ -51,7 +53,9 @@ pub(super) fn of_context(context: &Value) -> (Oauth, BTreeMap<String, String>) {
 pub(super) async fn while_needed(connection: &Connection, http: &HttpClient) -> Result<(), Failed> {
     loop {
         match connection.connect().await {
-            Err(error) if error.error_type == ErrorType::NotConfigured => once(connection, http).await?,
+            Err(error) if error.error_type == ErrorType::NotConfigured => {
+                once(connection, http).await?
+            }
             // What else is wrong is said by the state.
             _ => return Ok(()),
         }

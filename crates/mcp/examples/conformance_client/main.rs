@@ -140,7 +140,10 @@ async fn main() -> Result<(), Failed> {
     let mut failed = names.is_empty()
         && !matches!(connection.state(), toolcrib_mcp::client::State::Connected { .. });
     let schema = |name: &str| {
-        let entry = view.tools.iter().find(|entry| own(entry.spec().name.as_str()).as_deref() == Some(name));
+        let entry = view
+            .tools
+            .iter()
+            .find(|entry| own(entry.spec().name.as_str()).as_deref() == Some(name));
         entry.map(|entry| (*entry.spec().input_schema).clone())
     };
     for (name, mut args) in calls(&context, &names) {
@@ -151,7 +154,8 @@ async fn main() -> Result<(), Failed> {
         loop {
             let call = Call::new(format!("suite__{name}"), RawArgs::Value(args.clone()));
             let answers = engine.invoke(Batch::new(Origin::Model, vec![call])).await;
-            let outcome = answers.first().and_then(|answer| answer.outcome()).ok_or("a call waits")?;
+            let outcome =
+                answers.first().and_then(|answer| answer.outcome()).ok_or("a call waits")?;
             eprintln!("{name}: {}", outcome.to_wire());
             if outcome.error_type() == Some(ErrorType::NotConfigured) {
                 login::once(&connection, &host.http).await?;

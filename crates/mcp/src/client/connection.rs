@@ -266,9 +266,7 @@ impl Connection {
         let attempt = connecting::connect(self);
         let attempt = match tokio::time::timeout(CONNECT_TIME, attempt).await {
             Ok(attempt) => attempt,
-            Err(_) => {
-                Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into())
-            }
+            Err(_) => Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into()),
         };
         match attempt {
             Ok(live) => {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::auth::{Answer, AuthError, Keeper};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -15,7 +16,6 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
-use super::auth::{Answer, AuthError, Keeper};
 use toolcrib_net::{Follow, Head, HttpClient, HttpError, Limits, Method, Request, Streaming};
 
 /// Bytes of an answer that is no stream.
@@ -359,8 +359,7 @@ impl StreamableHttpClient for Reaching {
         max_sse_event_size: usize,
     ) -> Result<Events, Failed> {
         let session = session_id.as_deref();
-        self.stream(&uri, session, last_event_id, custom_headers, max_sse_event_size)
-            .await
+        self.stream(&uri, session, last_event_id, custom_headers, max_sse_event_size).await
     }
 }
 

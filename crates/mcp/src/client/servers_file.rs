@@ -58,20 +58,20 @@ pub fn read(text: &str) -> Result<Vec<ServerConfig>, String> {
 
 fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
     let remote = match (row.command, row.url) {
-        (Some(command), None) if row.headers.is_empty() && row.oauth.is_none() => Remote::Stdio(Stdio {
-            command,
-            args: row.args,
-            env: row.env.into_iter().collect(),
-            folder: row.folder,
-            network: row.network,
-        }),
-        (None, Some(url)) if row.env.is_empty() && row.args.is_empty() => {
-            Remote::Http(Http {
-                url,
-                headers: row.headers.into_iter().collect(),
-                oauth: row.oauth.unwrap_or_default(),
+        (Some(command), None) if row.headers.is_empty() && row.oauth.is_none() => {
+            Remote::Stdio(Stdio {
+                command,
+                args: row.args,
+                env: row.env.into_iter().collect(),
+                folder: row.folder,
+                network: row.network,
             })
         }
+        (None, Some(url)) if row.env.is_empty() && row.args.is_empty() => Remote::Http(Http {
+            url,
+            headers: row.headers.into_iter().collect(),
+            oauth: row.oauth.unwrap_or_default(),
+        }),
         (Some(_), Some(_)) | (None, None) => {
             return Err(format!("the server {name} needs a command or a url, and not both"));
         }

@@ -87,7 +87,13 @@ pub(super) fn forget(config: &ServerConfig, json: bool) -> Result<u8, Failure> {
 }
 
 /// Shows the address, and opens it where there is a desktop.
-fn show(name: &str, login: &Login, back: &str, no_browser: bool, json: bool) -> Result<(), Failure> {
+fn show(
+    name: &str,
+    login: &Login,
+    back: &str,
+    no_browser: bool,
+    json: bool,
+) -> Result<(), Failure> {
     let scopes = match login.scopes() {
         [] => String::new(),
         scopes => format!(", for {}", scopes.join(" ")),
@@ -128,7 +134,7 @@ async fn wait(
         };
         let ended = connection.finish_login(login, redirected.address()).await;
         let foreign = ended == Err(AuthError::ForeignRedirect);
-        redirected.answer(&ended);
+        redirected.answer(&ended).await;
         if !foreign {
             return ended;
         }

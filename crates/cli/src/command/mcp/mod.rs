@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::mcp::client::{
-    Change, Connection, Held, Kept, Remote, ServerConfig, ServerName,
-};
+use toolcrib_app::mcp::client::{Change, Connection, Held, Kept, Remote, ServerConfig, ServerName};
 
 use crate::cli::{Mcp, McpNamed, McpReview, World};
 use crate::output::{self, Failure};
@@ -72,11 +70,12 @@ async fn list(world: &World, json: bool) -> Result<u8, Failure> {
     let kept = |server: &ServerConfig| authorizations.get(&server.name);
     if json {
         let row = |server: &ServerConfig| {
-            let authorization = kept(server).and_then(|kept| match (kept.is_needed(), kept.is_granted()) {
-                (true, _) => Some("needed"),
-                (false, true) => Some("granted"),
-                (false, false) => None,
-            });
+            let authorization =
+                kept(server).and_then(|kept| match (kept.is_needed(), kept.is_granted()) {
+                    (true, _) => Some("needed"),
+                    (false, true) => Some("granted"),
+                    (false, false) => None,
+                });
             json!({
                 "name": server.name, "place": place(server), "enabled": server.enabled,
                 "trusted": server.trusted, "tools": tools(server), "authorization": authorization,
@@ -98,7 +97,9 @@ async fn list(world: &World, json: bool) -> Result<u8, Failure> {
     output::data(&text)?;
     for server in servers.iter().filter(|server| kept(server).is_some_and(Kept::is_needed)) {
         let name = &server.name;
-        output::note(&format!("toolcrib: {name} needs authorization: run `toolcrib mcp auth {name}`"));
+        output::note(&format!(
+            "toolcrib: {name} needs authorization: run `toolcrib mcp auth {name}`"
+        ));
     }
     Ok(0)
 }

@@ -14,6 +14,9 @@ const HEAD_BYTES: usize = 16 * 1024;
 /// How long a browser may take to send one. Some open connections that they do not use.
 const HEAD_TIME: Duration = Duration::from_secs(20);
 
+/// How long it may take to read the answer.
+const ANSWER_TIME: Duration = Duration::from_secs(2);
+
 /// The port.
 pub(super) struct Redirects {
     address: String,
@@ -25,14 +28,21 @@ pub(super) struct Redirects {
 /// Somebody who came back.
 pub(super) struct Redirected {
     address: String,
-    /// What the browser is to show; `None` = there is none.
-    page: Option<oneshot::Sender<(u16, &'static str)>>,
+    /// The browser that waits for an answer; `None` = there is none.
+    browser: Option<Browser>,
+}
+
+struct Browser {
+    /// What it is to show.
+    page: oneshot::Sender<(u16, &'static str)>,
+    /// Ends when it has got that.
+    shown: oneshot::Receiver<()>,
 }
 
 impl Redirected {
     /// An address that was typed.
     pub(super) fn pasted(address: String) -> Self {
-        Self { address, page: None }
+        Self { address, browser: None }
     }
 
     /// Where they came back to, with what it says.
@@ -41,14 +51,16 @@ impl Redirected {
     }
 
     /// Tells the browser what became of it. Nothing of the address is repeated.
-    pub(super) fn answer(self, ended: &Result<(), AuthError>) {
+    pub(super) async fn answer(self, ended: &Result<(), AuthError>) {
         let page = match ended {
             Ok(()) => (200, "Done. You can close this window and go back to Toolcrib."),
             Err(AuthError::ForeignRedirect) => (400, "This does not belong to the open login."),
             Err(_) => (400, "That did not work. Toolcrib says why where you started it."),
         };
-        if let Some(browser) = self.page {
-            let _ = browser.send(page);
+        if let Some(browser) = self.browser {
+            let _ = browser.page.send(page);
+            // One that does not read holds nobody up.
+            let _ = tokio::time::timeout(ANSWER_TIME, browser.shown).await;
         }
     }
 }
@@ -102,14 +114,17 @@ impl Drop for Redirects {
 async fn serve(mut stream: TcpStream, own: &str, send: &mpsc::Sender<Redirected>) {
     let head = tokio::time::timeout(HEAD_TIME, head(&mut stream)).await;
     let Ok(Some(head)) = head else { return };
+    // Kept to the end: it tells that the answer was written.
+    let (_written, shown) = oneshot::channel();
     let (status, words) = match target(&head) {
         Some(target) => {
-            let (page, shown) = oneshot::channel();
-            let redirected = Redirected { address: format!("{own}{target}"), page: Some(page) };
+            let (page, answer) = oneshot::channel();
+            let browser = Some(Browser { page, shown });
+            let redirected = Redirected { address: format!("{own}{target}"), browser };
             if send.send(redirected).await.is_err() {
                 return;
             }
-            shown.await.unwrap_or((400, "The login has ended."))
+            answer.await.unwrap_or((400, "The login has ended."))
         }
         None => (404, "There is nothing here."),
     };

@@ -98,6 +98,11 @@ impl Protected {
         change(&mut self.state.lock().unwrap().manner);
     }
 
+    /// No token that was given is good any more.
+    pub(crate) fn end_tokens(&self) {
+        self.state.lock().unwrap().access.clear();
+    }
+
     /// Every value that nobody may see.
     pub(crate) fn tokens(&self) -> Vec<String> {
         let given = self.state.lock().unwrap().given;
@@ -266,15 +271,16 @@ fn token(asked: &Asked, state: &mut State) -> (u16, String, String) {
 
 fn mcp(asked: &Asked, own: &str, state: &State) -> (u16, String, String) {
     let metadata = format!("{own}/.well-known/oauth-protected-resource/mcp");
-    let challenge = |more: &str| {
-        format!("www-authenticate: Bearer resource_metadata=\"{metadata}\"{more}\r\n")
-    };
+    let challenge =
+        |more: &str| format!("www-authenticate: Bearer resource_metadata=\"{metadata}\"{more}\r\n");
     if state.access.is_empty() || asked.bearer != state.access {
         return (401, challenge(""), "{}".to_owned());
     }
     let message: Value = serde_json::from_str(&asked.body).unwrap_or_default();
     let result = match message["method"].as_str().unwrap_or_default() {
-        "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "protected", "version": "1"}}),
+        "initialize" => {
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "protected", "version": "1"}})
+        }
         "tools/list" => json!({"tools": [{"name": "whoami", "inputSchema": {"type": "object"}}]}),
         "tools/call" => {
             if let Some(scope) = state.manner.calls_need

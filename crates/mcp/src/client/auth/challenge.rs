@@ -88,13 +88,14 @@ mod tests {
 
     #[test]
     fn the_bearer_challenge_is_read() {
-        let check = |header: &str, metadata: Option<&str>, scopes: Option<&str>, error: Option<&str>| {
-            let found = Challenge::read(header);
-            assert_eq!(found.resource_metadata.as_deref(), metadata, "{header}");
-            let wanted = scopes.map(|scopes| scopes.split(' ').map(str::to_owned).collect());
-            assert_eq!(found.scopes, wanted, "{header}");
-            assert_eq!(found.error.as_deref(), error, "{header}");
-        };
+        let check =
+            |header: &str, metadata: Option<&str>, scopes: Option<&str>, error: Option<&str>| {
+                let found = Challenge::read(header);
+                assert_eq!(found.resource_metadata.as_deref(), metadata, "{header}");
+                let wanted = scopes.map(|scopes| scopes.split(' ').map(str::to_owned).collect());
+                assert_eq!(found.scopes, wanted, "{header}");
+                assert_eq!(found.error.as_deref(), error, "{header}");
+            };
         check("", None, None, None);
         check("Bearer", None, None, None);
         check(r#"Bearer resource_metadata="https://a/b""#, Some("https://a/b"), None, None);

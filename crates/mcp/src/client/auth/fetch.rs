@@ -28,8 +28,8 @@ async fn send(http: &HttpClient, request: Request) -> Result<Response, AuthError
     let place = Url::parse(&request.url).ok();
     let host = place.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
     let sent = http.fetch(&request, &limits()).await;
-    let answer =
-        sent.map_err(|error| AuthError::Unreachable(format!("{host}: {}", said(&error.to_string()))))?;
+    let answer = sent
+        .map_err(|error| AuthError::Unreachable(format!("{host}: {}", said(&error.to_string()))))?;
     let came_from = Url::parse(&answer.head.final_url).ok();
     let is_same = place.zip(came_from).is_some_and(|(to, from)| same_origin(&to, &from));
     if !is_same {

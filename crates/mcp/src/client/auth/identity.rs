@@ -57,7 +57,8 @@ pub(super) async fn for_login(
     if let Some(client) = of_settings(settings, issuer, kept)? {
         return Ok(client);
     }
-    if let Some(document) = settings.client_metadata_url.as_ref().filter(|_| issuer.takes_documents) {
+    if let Some(document) = settings.client_metadata_url.as_ref().filter(|_| issuer.takes_documents)
+    {
         return Ok(Client { id: document.clone(), secret: None, method: Method::None });
     }
     let is_good = |client: &Registered| {
@@ -88,7 +89,9 @@ pub(super) fn of_tokens(settings: &Oauth, kept: &Kept) -> Option<Client> {
     let tokens = kept.tokens.as_ref()?;
     let client = |secret| Client { id: tokens.client_id.clone(), secret, method: tokens.method };
     if settings.client_id.as_deref() == Some(tokens.client_id.as_str()) {
-        return Some(client(settings.private_key.clone().or_else(|| settings.client_secret.clone())));
+        return Some(client(
+            settings.private_key.clone().or_else(|| settings.client_secret.clone()),
+        ));
     }
     let own = kept.client.as_ref();
     let own = own.filter(|own| own.id == tokens.client_id && own.issuer == tokens.issuer);
@@ -143,4 +146,46 @@ async fn register(
         // 0 stands for never.
         until: answer.get("client_secret_expires_at").and_then(Value::as_u64).filter(|at| *at > 0),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+
+    fn issuer(id: &str) -> Issuer {
+        Issuer {
+            id: id.to_owned(),
+            authorization: None,
+            token: Url::parse("https://l.org/t").unwrap(),
+            registration: None,
+            methods: None,
+            scopes: Vec::new(),
+            proves_keys: true,
+            takes_documents: false,
+            names_itself: false,
+        }
+    }
+
+    #[test]
+    fn a_client_is_shown_to_its_own_authorization_server_alone() {
+        let check = |own: Option<&str>, before: Option<&str>, now: &str, good: bool| {
+            let settings = Oauth {
+                client_id: Some("me".to_owned()),
+                client_secret: Some("secret".to_owned()),
+                issuer: own.map(str::to_owned),
+                ..Oauth::default()
+            };
+            let kept = Kept { issuer: before.map(str::to_owned), ..Kept::default() };
+            let found = of_settings(&settings, &issuer(now), &kept);
+            assert_eq!(found.is_ok(), good, "{own:?} {before:?} {now}");
+        };
+        check(Some("https://l.org"), None, "https://l.org/", true);
+        check(Some("https://l.org"), None, "https://m.org", false);
+        check(None, None, "https://m.org", true);
+        check(None, Some("https://l.org"), "https://m.org", false);
+        // What the configuration says counts more than what was.
+        check(Some("https://m.org"), Some("https://l.org"), "https://m.org", true);
+    }
 }

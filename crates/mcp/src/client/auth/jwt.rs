@@ -92,7 +92,10 @@ mod tests {
     use super::*;
 
     fn pem(der: &[u8]) -> String {
-        format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der))
+        format!(
+            "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
+            STANDARD.encode(der)
+        )
     }
 
     #[test]
@@ -101,7 +104,8 @@ mod tests {
         let alg = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let p256 = EcdsaKeyPair::generate_pkcs8(alg, &random).unwrap();
         let public = EcdsaKeyPair::from_pkcs8(alg, p256.as_ref(), &random).unwrap();
-        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public.public_key().as_ref().to_vec());
+        let public =
+            UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public.public_key().as_ref().to_vec());
         let ed = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
         let ed_public = Ed25519KeyPair::from_pkcs8(ed.as_ref()).unwrap();
         let ed_public = UnparsedPublicKey::new(&ED25519, ed_public.public_key().as_ref().to_vec());
@@ -125,9 +129,13 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_not_repeated() {
-        for bad in ["", "secret words", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"] {
+        for bad in
+            ["", "secret words", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"]
+        {
             let error = statement(bad, "me", "a", "1", 0).unwrap_err();
-            assert!(matches!(&error, AuthError::Configuration(words) if !words.contains("secret words")));
+            assert!(
+                matches!(&error, AuthError::Configuration(words) if !words.contains("secret words"))
+            );
         }
     }
 }

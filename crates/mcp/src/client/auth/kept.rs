@@ -103,7 +103,8 @@ impl Kept {
     #[must_use]
     pub fn secrets_of(text: &str) -> Vec<String> {
         let Ok(kept) = serde_json::from_str::<Self>(text) else { return Vec::new() };
-        let tokens = kept.tokens.into_iter().flat_map(|tokens| [Some(tokens.access), tokens.refresh]);
+        let tokens =
+            kept.tokens.into_iter().flat_map(|tokens| [Some(tokens.access), tokens.refresh]);
         tokens.chain([kept.client.and_then(|client| client.secret)]).flatten().collect()
     }
 
@@ -123,5 +124,55 @@ impl Kept {
     #[must_use]
     pub fn redirect(&self) -> Option<&str> {
         self.client.as_ref().map(|client| client.redirect.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_of_one_server_and_tells_its_secrets() {
+        let kept = Kept {
+            server: "https://a.org/mcp".to_owned(),
+            client: Some(Registered {
+                issuer: "https://l.org".to_owned(),
+                id: "id".to_owned(),
+                secret: Some("its-secret".to_owned()),
+                method: Some(Method::ClientSecretPost),
+                redirect: "http://127.0.0.1:1/callback".to_owned(),
+                until: None,
+            }),
+            tokens: Some(Tokens {
+                issuer: "https://l.org".to_owned(),
+                endpoint: "https://l.org/t".to_owned(),
+                resource: "https://a.org/mcp".to_owned(),
+                client_id: "id".to_owned(),
+                method: Method::None,
+                access: "access".to_owned(),
+                refresh: Some("refresh".to_owned()),
+                renew_at: Some(5),
+                scopes: Vec::new(),
+            }),
+            ..Kept::default()
+        };
+        let text = kept.text();
+        assert!(
+            Kept::read(Some(&text), "https://A.org:443/mcp") == kept,
+            "one address, written otherwise"
+        );
+        for (text, server) in [
+            (Some(text.as_str()), "https://b.org/mcp"),
+            (Some("broken"), "https://a.org/mcp"),
+            (None, "x"),
+        ] {
+            let read = Kept::read(text, server);
+            assert!(
+                !read.is_granted() && !read.is_needed() && read.redirect().is_none(),
+                "{server}"
+            );
+        }
+        assert_eq!(Kept::secrets_of(&text), ["access", "refresh", "its-secret"]);
+        assert_eq!(Kept::secrets_of("broken"), Vec::<String>::new());
     }
 }

@@ -65,7 +65,8 @@ pub(super) fn scopes(
     };
     // Without it some give nothing to renew a token with.
     let offline = "offline_access";
-    if !scopes.is_empty() && !settings.is_unattended() && issuer.scopes.iter().any(|s| s == offline) {
+    if !scopes.is_empty() && !settings.is_unattended() && issuer.scopes.iter().any(|s| s == offline)
+    {
         scopes.push(offline.to_owned());
     }
     let mut seen = std::collections::HashSet::new();
@@ -129,7 +130,9 @@ impl Login {
         let again = is_again(&kept)?;
         let (resource, issuer) = find(&http, server, settings, &kept).await?;
         let Some(authorization) = issuer.authorization.clone() else {
-            return Err(AuthError::Unusable("the authorization server lets no person in".to_owned()));
+            return Err(AuthError::Unusable(
+                "the authorization server lets no person in".to_owned(),
+            ));
         };
         if !issuer.proves_keys {
             return Err(AuthError::Unusable(format!(
@@ -154,7 +157,19 @@ impl Login {
         }
         let redirect = redirect.to_owned();
         let resource = resource.id;
-        Ok(Self { http, url, state, verifier, redirect, issuer, client, resource, scopes, again, kept })
+        Ok(Self {
+            http,
+            url,
+            state,
+            verifier,
+            redirect,
+            issuer,
+            client,
+            resource,
+            scopes,
+            again,
+            kept,
+        })
     }
 
     /// The address that a person opens.
@@ -245,5 +260,110 @@ mod tests {
         // RFC 7636, appendix B.
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         assert_eq!(proof(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    fn login(names_itself: bool) -> Login {
+        let url = |text: &str| Url::parse(text).unwrap();
+        Login {
+            http: HttpClient::new(toolcrib_net::AddressPolicy::public_only()),
+            url: url("https://l.org/a"),
+            state: "s".to_owned(),
+            verifier: "v".to_owned(),
+            redirect: "http://127.0.0.1:1/callback".to_owned(),
+            issuer: Issuer {
+                id: "https://l.org".to_owned(),
+                authorization: None,
+                token: url("https://l.org/t"),
+                registration: None,
+                methods: None,
+                scopes: vec!["offline_access".to_owned()],
+                proves_keys: true,
+                takes_documents: false,
+                names_itself,
+            },
+            client: Client {
+                id: "c".to_owned(),
+                secret: None,
+                method: crate::client::auth::kept::Method::None,
+            },
+            resource: "https://a.org".to_owned(),
+            scopes: Vec::new(),
+            again: false,
+            kept: Kept::default(),
+        }
+    }
+
+    #[test]
+    fn only_an_answer_of_the_server_that_was_asked_has_a_code() {
+        let check = |names_itself: bool, query: &str, found: Result<&str, &str>| {
+            let code = login(names_itself).code(&format!("http://127.0.0.1:1/callback?{query}"));
+            match found {
+                Ok(found) => assert_eq!(code.as_deref(), Ok(found), "{query}"),
+                Err(part) => {
+                    let error = code.unwrap_err().to_string();
+                    assert!(error.contains(part), "{query}: {error}");
+                }
+            }
+        };
+        check(false, "code=x&state=s", Ok("x"));
+        check(true, "code=x&state=s&iss=https%3A%2F%2Fl.org", Ok("x"));
+        check(true, "code=x&state=s", Err("does not say which"));
+        check(
+            true,
+            "code=x&state=s&iss=https%3A%2F%2Fl.org%2F",
+            Err("another authorization server"),
+        );
+        check(false, "code=x&state=s&iss=https://m.org", Err("another authorization server"));
+        check(
+            false,
+            "code=x&state=s&iss=https://l.org&iss=https://m.org",
+            Err("does not say which"),
+        );
+        check(false, "code=x&state=t", Err("does not belong"));
+        check(false, "code=x", Err("does not belong"));
+        check(false, "code=x&state=s&state=s", Err("does not belong"));
+        check(false, "code=x&code=y&state=s", Err("no code"));
+        check(false, "state=s", Err("no code"));
+        check(false, "error=access_denied&state=s", Err("refused: access_denied"));
+        check(true, "error=access_denied&state=s", Err("does not say which"));
+    }
+
+    #[test]
+    fn scopes_are_those_of_the_owner_then_of_the_challenge_then_of_the_server() {
+        let issuer = login(false).issuer;
+        let all = |scopes: &[&str]| scopes.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        let resource = |scopes: Option<&[&str]>| Resource {
+            id: String::new(),
+            issuers: Vec::new(),
+            scopes: scopes.map(all),
+        };
+        let check = |own: &[&str],
+                     need: Option<(&[&str], bool)>,
+                     known: Option<&[&str]>,
+                     expected: &[&str]| {
+            let settings = Oauth { scopes: all(own), ..Oauth::default() };
+            let need =
+                need.map(|(scopes, insufficient)| Need { scopes: Some(all(scopes)), insufficient });
+            let kept = Kept { need, asked: all(&["before"]), ..Kept::default() };
+            assert_eq!(scopes(&settings, &resource(known), &issuer, &kept), expected);
+        };
+        check(&["own"], Some((&["b"], false)), Some(&["c"]), &["own", "offline_access"]);
+        check(&[], Some((&["b"], false)), Some(&["c"]), &["b", "offline_access"]);
+        check(&[], None, Some(&["c"]), &["c", "offline_access"]);
+        check(&[], None, None, &[]);
+        check(&["own"], Some((&["b", "before"], true)), None, &["before", "b", "offline_access"]);
+    }
+
+    #[test]
+    fn scopes_are_asked_for_in_vain_once() {
+        let check = |insufficient: bool, wanted: &str, in_vain: u32, expected: Result<bool, ()>| {
+            let need = Some(Need { scopes: Some(vec![wanted.to_owned()]), insufficient });
+            let kept = Kept { need, asked: vec!["a".to_owned()], in_vain, ..Kept::default() };
+            assert_eq!(is_again(&kept).map_err(drop), expected, "{wanted} {in_vain}");
+        };
+        check(true, "a", 0, Ok(true));
+        check(true, "a", 1, Err(()));
+        check(true, "b", 1, Ok(false));
+        check(false, "a", 1, Ok(false));
     }
 }

@@ -105,11 +105,7 @@ fn read_resource(document: &Value, server: &Url) -> Result<Resource, AuthError> 
 }
 
 /// The metadata of an authorization server.
-pub(super) async fn issuer(
-    http: &HttpClient,
-    id: &str,
-    server: &Url,
-) -> Result<Issuer, AuthError> {
+pub(super) async fn issuer(http: &HttpClient, id: &str, server: &Url) -> Result<Issuer, AuthError> {
     let url = place::safe(id, "the authorization server", server)?;
     let path = url.path().trim_end_matches('/');
     let mut places = vec![
@@ -124,7 +120,10 @@ pub(super) async fn issuer(
             return read_issuer(&document, id, server);
         }
     }
-    Err(AuthError::Unusable(format!("the authorization server {} has no metadata", said(id))))
+    Err(AuthError::Unusable(format!(
+        "the authorization server {} has no metadata; if the server takes a fixed token, give it as a header in mcp.toml",
+        said(id)
+    )))
 }
 
 fn read_issuer(document: &Value, id: &str, server: &Url) -> Result<Issuer, AuthError> {
@@ -184,11 +183,17 @@ mod tests {
         let good = json!(["https://login.org"]);
         check(json!({"resource": "https://a.org/mcp", "authorization_servers": good}), None);
         check(json!({"resource": "https://a.org", "authorization_servers": good}), None);
-        check(json!({"resource": "https://b.org/mcp", "authorization_servers": good}), Some("another server"));
+        check(
+            json!({"resource": "https://b.org/mcp", "authorization_servers": good}),
+            Some("another server"),
+        );
         check(json!({"resource": "a", "authorization_servers": good}), Some("another server"));
         check(json!({"authorization_servers": good}), Some("what they are about"));
         check(json!({"resource": "https://a.org"}), Some("no authorization server"));
-        check(json!({"resource": "https://a.org", "authorization_servers": [7]}), Some("no authorization server"));
+        check(
+            json!({"resource": "https://a.org", "authorization_servers": [7]}),
+            Some("no authorization server"),
+        );
     }
 
     #[test]

@@ -17,8 +17,6 @@ mod login;
 mod metadata;
 mod place;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod token;
 
 pub use kept::Kept;

@@ -56,7 +56,9 @@ pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
 pub(super) fn covers(resource: &Url, server: &Url) -> bool {
     let (own, all) = (resource.path().trim_end_matches('/'), server.path());
     let below = all.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    same_origin(resource, server) && below && resource.query().is_none_or(|q| server.query() == Some(q))
+    same_origin(resource, server)
+        && below
+        && resource.query().is_none_or(|q| server.query() == Some(q))
 }
 
 #[cfg(test)]

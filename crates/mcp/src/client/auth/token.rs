@@ -120,7 +120,8 @@ impl Asking<'_> {
     fn authenticate(&self, form: &mut Form) -> Result<Option<String>, AuthError> {
         let Client { id, secret, method } = self.client;
         let secret = || {
-            let missing = || AuthError::Configuration("the secret of its client is missing".to_owned());
+            let missing =
+                || AuthError::Configuration("the secret of its client is missing".to_owned());
             secret.clone().ok_or_else(missing)
         };
         match method {
@@ -135,7 +136,8 @@ impl Asking<'_> {
             }
             Method::PrivateKeyJwt => {
                 let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-                let statement = jwt::statement(&secret()?, id, self.issuer, &unguessable()?, now())?;
+                let statement =
+                    jwt::statement(&secret()?, id, self.issuer, &unguessable()?, now())?;
                 form.push(("client_id", id.clone()));
                 form.push(("client_assertion_type", kind.to_owned()));
                 form.push(("client_assertion", statement));
@@ -163,7 +165,9 @@ pub(super) fn refused(answer: &Value, status: u16) -> AuthError {
 fn read(answer: &Value) -> Result<Given, AuthError> {
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let fits = |token: &&str| {
-        !token.is_empty() && token.len() <= TOKEN_BYTES && token.bytes().all(|b| b.is_ascii_graphic())
+        !token.is_empty()
+            && token.len() <= TOKEN_BYTES
+            && token.bytes().all(|b| b.is_ascii_graphic())
     };
     let access = text("access_token").filter(fits).ok_or_else(|| no_token("it holds no token"))?;
     if !text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
@@ -203,13 +207,17 @@ mod tests {
         check(json!({"access_token": "a"}), Some("no bearer"));
         check(json!({"token_type": "bearer"}), Some("no token"));
         check(json!({"access_token": "a\r\nX: y", "token_type": "bearer"}), Some("no token"));
-        check(json!({"access_token": "a".repeat(20_000), "token_type": "bearer"}), Some("no token"));
+        check(
+            json!({"access_token": "a".repeat(20_000), "token_type": "bearer"}),
+            Some("no token"),
+        );
     }
 
     #[test]
     fn the_life_of_a_token_is_read_in_every_form() {
         let check = |seconds: Value, holds: Option<u64>| {
-            let given = read(&json!({"access_token": "a", "token_type": "bearer", "expires_in": seconds}));
+            let given =
+                read(&json!({"access_token": "a", "token_type": "bearer", "expires_in": seconds}));
             assert_eq!(given.ok().and_then(|given| given.holds), holds, "{seconds}");
         };
         check(json!(60), Some(60));
@@ -230,7 +238,11 @@ mod tests {
         };
         check(false, Some(&["client_secret_basic"]), Some(Method::None));
         check(true, None, Some(Method::ClientSecretBasic));
-        check(true, Some(&["client_secret_post", "client_secret_basic"]), Some(Method::ClientSecretBasic));
+        check(
+            true,
+            Some(&["client_secret_post", "client_secret_basic"]),
+            Some(Method::ClientSecretBasic),
+        );
         check(true, Some(&["client_secret_post"]), Some(Method::ClientSecretPost));
         check(true, Some(&["none"]), Some(Method::None));
         check(true, Some(&["tls_client_auth"]), None);
