@@ -54,7 +54,7 @@ pub(super) async fn while_needed(connection: &Connection, http: &HttpClient) -> 
     loop {
         match connection.connect().await {
             Err(error) if error.error_type == ErrorType::NotConfigured => {
-                once(connection, http).await?
+                once(connection, http).await?;
             }
             // What else is wrong is said by the state.
             _ => return Ok(()),
