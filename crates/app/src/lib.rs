@@ -38,6 +38,7 @@ pub use python_settings::{PythonSettings, python_environment};
 pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS, Stores, StoresError};
 pub use toolcrib::{Builder, Toolcrib};
+pub use vault::{authorization, values as secret_values};
 pub use watch::{Found, Watching};
 
 /// The vocabulary.

@@ -17,7 +17,7 @@ use toolcrib_core::{
     StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
-use toolcrib_engine::{Engine, EngineBuilder, Policy};
+use toolcrib_engine::{Engine, EngineBuilder, Policy, Secrets};
 use toolcrib_mcp::client::{Connection, ServerConfig};
 use toolcrib_mcp::desk::Desk;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
@@ -468,7 +468,8 @@ impl Builder {
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
-        let mcp = mcp_servers(&self.settings, workbench.clone(), &stores)?;
+        let secrets = engine.sealing().secrets.clone();
+        let mcp = mcp_servers(&self.settings, workbench.clone(), &stores, secrets)?;
         mcp.attach(&engine.shared_catalog()).await;
         // Folders come last: none of them can take the name of a tool of ours.
         let folders = ToolFolders::new(&self.settings);
@@ -503,12 +504,14 @@ fn mcp_servers(
     settings: &Settings,
     workbench: Option<Arc<Workbench>>,
     stores: &Stores,
+    secrets: Secrets,
 ) -> Result<Arc<McpServers>, SetupError> {
     let desk = Desk::default();
     let host = Arc::new(McpHost {
         workbench,
         client: client(settings)?.with_keep_alive(),
         vault: settings.vault.clone(),
+        secrets,
         facts: Arc::clone(&stores.facts),
         logs: settings.state.join("mcp"),
         desk: desk.clone(),

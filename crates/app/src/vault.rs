@@ -1,8 +1,9 @@
 //! Secrets of the vault, put where they are used: into the configuration of the tools that declare them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use toolcrib_engine::ToolSettings;
+use toolcrib_mcp::client::{Kept, ServerName};
 use toolcrib_store::vault::{Secret, SecretName, VaultError};
 
 use crate::settings::Settings;
@@ -26,7 +27,29 @@ pub(crate) fn unlock(settings: &mut Settings) -> Result<Vec<String>, VaultError>
             give(&mut settings.engine.tools, tool, key, secret);
         }
     }
-    Ok(secrets.values().map(|secret| secret.expose().to_owned()).collect())
+    Ok(values(&secrets))
+}
+
+/// What has to be masked of these secrets. The authorization for an MCP server is a text with several in it.
+#[must_use]
+pub fn values(secrets: &BTreeMap<SecretName, Secret>) -> Vec<String> {
+    let of = |(name, secret): (&SecretName, &Secret)| {
+        if name.as_str().starts_with(MCP) {
+            Kept::secrets_of(secret.expose())
+        } else {
+            vec![secret.expose().to_owned()]
+        }
+    };
+    secrets.iter().flat_map(of).collect()
+}
+
+/// How the names of what is kept of authorizations for MCP servers begin.
+const MCP: &str = "mcp-oauth-";
+
+/// The secret that is kept of the authorization for an MCP server.
+#[must_use]
+pub fn authorization(server: &ServerName) -> Option<SecretName> {
+    format!("{MCP}{server}").parse().ok()
 }
 
 fn give(tools: &mut HashMap<String, ToolSettings>, tool: &str, key: &str, secret: &Secret) {

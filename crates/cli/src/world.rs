@@ -14,7 +14,7 @@ use toolcrib_app::core::near::slips;
 use toolcrib_app::mcp::client::{ServerConfig, servers_file};
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::sandbox::userland::Userland;
-use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_app::store::vault::Vault;
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{
     Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
@@ -349,7 +349,7 @@ fn userland_folder() -> Option<PathBuf> {
 }
 
 /// What opens files on the person's desktop; `None` = there is none to be seen from here.
-fn opener() -> Option<Opener> {
+pub(crate) fn opener() -> Option<Opener> {
     /// What leads to a desktop, and what programs of one expect.
     const NAMES: [&str; 12] = [
         "DISPLAY",
@@ -540,7 +540,8 @@ pub(crate) fn sealing() -> Result<Sealing, Failure> {
     let kept = vault.read().map_err(|error| Failure::configuration(error.to_string()))?;
     let keys = config::known_keys(&config, &env);
     let secrets = Secrets::default();
-    let all = kept.values().map(Secret::expose).chain(keys.iter().map(String::as_str));
+    let kept = toolcrib_app::secret_values(&kept);
+    let all = kept.iter().chain(&keys).map(String::as_str);
     secrets.learn(all.chain(config.written_config()));
     Ok(Sealing::new(secrets, Arc::new(vault)))
 }

@@ -1,4 +1,4 @@
-//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|clients|api-fuzz|eval-find|fuzz`.
+//! The commands of the workspace itself: `cargo xtask start|test|tidy|gen|bench|crash|clients|api-fuzz|mcp-conformance|eval-find|fuzz`.
 //!
 //! Everything that a person has to know to work on Toolcrib is one of these commands, so that nothing of it is in anybody's shell
 //! history. Only the standard library and some small crates: this builds in seconds on a fresh machine.
@@ -16,6 +16,7 @@ mod crash;
 mod eval_find;
 mod fuzz;
 mod gen_docs;
+mod mcp_conformance;
 mod process;
 mod served;
 mod setup;
@@ -85,6 +86,12 @@ const COMMANDS: &[Command] = &[
         usage: "clients [--write]",
         about: "the example clients: types of the OpenAPI document, type checkers, a run of each against a daemon; --write makes the types anew",
         run: clients::run,
+    },
+    Command {
+        name: "mcp-conformance",
+        usage: "mcp-conformance",
+        about: "the official conformance suite of MCP, against our server and our client in both revisions; every required scenario has to pass",
+        run: mcp_conformance::run,
     },
     Command {
         name: "eval-find",
@@ -192,6 +199,7 @@ mod tests {
             "crash",
             "api-fuzz",
             "clients",
+            "mcp-conformance",
             "eval-find",
             "fuzz",
         ] {

@@ -104,15 +104,16 @@ fn tee(from: impl Read, to_stderr: bool, keep: fn(&str) -> bool) -> Vec<String> 
 
 /// Builds the binary (dev profile) and says where it is.
 pub(crate) fn build_binary() -> Result<PathBuf> {
-    let mut build =
-        cargo(&["build", "--package", "toolcrib", "--message-format", "json-render-diagnostics"]);
-    let messages = output(build.stderr(Stdio::inherit()))?;
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
-        .next_back()
-        .context("cargo built no executable")
+    built(&["--package", "toolcrib"])?.pop().context("cargo built no executable")
+}
+
+/// Builds programs (dev profile) and says where they are.
+pub(crate) fn built(which: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut build = cargo(&["build", "--message-format", "json-render-diagnostics"]);
+    let messages = output(build.args(which).stderr(Stdio::inherit()))?;
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let program = |message: Value| Some(PathBuf::from(message.get("executable")?.as_str()?));
+    Ok(messages.filter_map(program).collect())
 }
 
 /// The command as a person would type it.

@@ -1,22 +1,27 @@
 //! What connections to servers need: the bench, the network, the vault, and a place for what was reviewed.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
 use toolcrib_builtins::workbench::{Needs, Program, Workbench};
-use toolcrib_core::{BoxFuture, CallCtx, FactStore};
-use toolcrib_mcp::client::{Elicitation, Elicited, Host, Pins, Stdio};
+use toolcrib_core::{BoxFuture, CallCtx, Clock as _, FactStore, SystemClock};
+use toolcrib_engine::Secrets;
+use toolcrib_mcp::client::{Elicitation, Elicited, Host, Kept, Pins, ServerName, Stdio};
 use toolcrib_mcp::desk::Desk;
 use toolcrib_net::HttpClient;
 use toolcrib_sandbox::Process;
-use toolcrib_store::vault::{SecretName, Vault};
+use toolcrib_store::vault::{Secret, SecretName, Vault};
 
 use super::McpServers;
+use crate::vault;
 
 pub(crate) struct McpHost {
     pub(crate) workbench: Option<Arc<Workbench>>,
     pub(crate) client: HttpClient,
     pub(crate) vault: Option<Vault>,
+    /// What is masked; tokens are learned when they are kept.
+    pub(crate) secrets: Secrets,
     pub(crate) facts: Arc<dyn FactStore>,
     pub(crate) logs: PathBuf,
     pub(crate) desk: Desk,
@@ -26,6 +31,11 @@ pub(crate) struct McpHost {
 
 fn fact(server: &str) -> String {
     format!("mcp.pins.{server}")
+}
+
+/// The name of what is kept of the authorization for a server.
+fn kept(server: &str) -> Option<SecretName> {
+    vault::authorization(&ServerName::new(server).ok()?)
 }
 
 impl Host for McpHost {
@@ -59,6 +69,57 @@ impl Host for McpHost {
         let secrets = vault.read().map_err(|error| error.to_string())?;
         let found = name.parse::<SecretName>().ok().and_then(|name| secrets.get(&name).cloned());
         found.map(|secret| secret.expose().to_owned()).ok_or_else(none)
+    }
+
+    fn authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let (vault, name) = (self.vault.clone()?, kept(server)?);
+            let read = move || Some(vault.read().ok()?.get(&name)?.expose().to_owned());
+            let text = tokio::task::spawn_blocking(read).await.ok()??;
+            // Another process may have kept it.
+            self.secrets.learn(Kept::secrets_of(&text).iter().map(String::as_str));
+            Some(text)
+        })
+    }
+
+    fn keep_authorization<'a>(
+        &'a self,
+        server: &'a str,
+        text: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let (Some(vault), Some(name)) = (self.vault.clone(), kept(server)) else {
+                return Err("there is no place for secrets".to_owned());
+            };
+            let values = text.map(Kept::secrets_of).unwrap_or_default();
+            self.secrets.learn(values.iter().map(String::as_str));
+            let text = text.map(str::to_owned);
+            let write = move || match text {
+                Some(text) => {
+                    let secret = Secret::new(text).map_err(|error| error.to_string())?;
+                    let set = vault.set(&name, &secret, SystemClock.now_ms());
+                    set.map(drop).map_err(|error| error.to_string())
+                }
+                None => vault.remove(&name).map(drop).map_err(|error| error.to_string()),
+            };
+            let written = tokio::task::spawn_blocking(write).await;
+            written.map_err(|error| error.to_string())?
+        })
+    }
+
+    fn alone<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
+        let (folder, path) = (self.logs.clone(), self.logs.join(format!("{server}.lock")));
+        let wait = move || -> std::io::Result<File> {
+            std::fs::create_dir_all(folder)?;
+            let file = File::create(path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        Box::pin(async move {
+            let waited = tokio::task::spawn_blocking(wait).await;
+            // Where there is no place for a lock, nobody else is at work either.
+            Box::new(waited.ok().and_then(Result::ok)) as Box<dyn Send>
+        })
     }
 
     fn pins<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<Pins>> {

@@ -10,6 +10,7 @@ pub(super) const MCP_HELP: &str = "\
 Examples:
   toolcrib mcp add files -- my-files-server --root .
   toolcrib mcp add tracker --url https://tracker.example/mcp --header 'Authorization=Bearer ${secret:tracker}'
+  toolcrib mcp auth tracker              # logs in with a browser, where the server wants that
   toolcrib mcp test files                # starts it, shows its tools, and switches it on
   toolcrib mcp import ~/.cursor/mcp.json # shows what would be taken over; --write does it
   toolcrib mcp serve                     # our tools for an MCP client, over standard input and output
@@ -36,11 +37,8 @@ pub(crate) enum Mcp {
         /// The server.
         name: String,
     },
-    /// Say how a server over HTTP is given a token.
-    Auth {
-        /// The server.
-        name: String,
-    },
+    /// Log in at a server over HTTP that wants it: a browser is opened, and what it comes back with is kept as a secret.
+    Auth(McpAuth),
     /// Remove a server.
     Rm {
         /// The server.
@@ -75,6 +73,15 @@ pub(crate) struct McpAdd {
     /// A header of every request, NAME=VALUE; may be repeated. `${secret:NAME}` stands for a secret.
     #[arg(long, value_name = "NAME=VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
+    /// The id of the client that you registered at its authorization server, where it takes no others.
+    #[arg(long, value_name = "ID", requires = "url")]
+    pub(crate) client_id: Option<String>,
+    /// The secret of that client; `secret:NAME` stands for a secret.
+    #[arg(long, value_name = "SECRET", requires = "client_id")]
+    pub(crate) client_secret: Option<String>,
+    /// A scope to ask for, instead of those that the server names; may be repeated.
+    #[arg(long, requires = "url")]
+    pub(crate) scope: Vec<String>,
     /// A variable of its program, NAME=VALUE; may be repeated. `secret:NAME` stands for a secret.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
@@ -87,6 +94,20 @@ pub(crate) struct McpAdd {
     /// The program with its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpAuth {
+    /// The server.
+    pub(crate) name: String,
+    /// Open nothing: show the address, and read the one that you were sent to. For machines that you sit far from.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// Forget the tokens, and the client that was registered for them.
+    #[arg(long, conflicts_with = "no_browser")]
+    pub(crate) forget: bool,
+    #[command(flatten)]
+    pub(crate) world: World,
 }
 
 #[derive(Debug, Args)]

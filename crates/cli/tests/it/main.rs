@@ -35,6 +35,7 @@ mod hooks;
 mod keys;
 mod kits;
 mod mcp;
+mod mcp_auth;
 mod net;
 mod own_tools;
 mod planted;

@@ -46,7 +46,7 @@ fn what_other_programs_have_is_shown_first_and_taken_over_without_its_secrets() 
     let env = TestEnv::new();
     let theirs = json!({"mcpServers": {"files": {"command": "npx", "args": ["-y", "files"],
         "env": {"API_KEY": "sk-very-secret-123456"}}}});
-    env.write("theirs.json", &theirs.to_string());
+    env.write("theirs.json", theirs.to_string());
     let dry = env.run(&["mcp", "import", "theirs.json"]).code(0).says(&["nothing was changed"]);
     assert!(dry.stdout.contains("mcp_files_API_KEY"), "{dry:?}");
     let listed = |env: &TestEnv| env.run(&["mcp", "list"]).code(0).stdout;

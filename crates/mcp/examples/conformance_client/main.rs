@@ -4,11 +4,14 @@
 
 #![expect(clippy::print_stderr, reason = "it is for people")]
 
+mod login;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
-use toolcrib_core::{Batch, BoxFuture, Call, CallCtx, Invoker as _, Origin, RawArgs};
+use toolcrib_core::{Batch, BoxFuture, Call, CallCtx, ErrorType, Invoker as _, Origin, RawArgs};
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
 use toolcrib_mcp::client::{
     Connection, Elicitation, Elicited, Host, Http, McpSource, Pins, Remote, ServerConfig,
@@ -22,6 +25,9 @@ type Failed = Box<dyn std::error::Error>;
 /// A person who answers every question with what it suggests.
 struct Suite {
     http: HttpClient,
+    /// What the suite gave as secrets, by the names that the configuration has for them.
+    secrets: BTreeMap<String, String>,
+    authorization: Mutex<Option<String>>,
 }
 
 impl Host for Suite {
@@ -34,7 +40,27 @@ impl Host for Suite {
     }
 
     fn secret(&self, name: &str) -> Result<String, String> {
-        Err(format!("there is no secret {name}"))
+        self.secrets.get(name).cloned().ok_or_else(|| format!("there is no secret {name}"))
+    }
+
+    fn authorization<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<String>> {
+        let kept = self.authorization.lock().ok().and_then(|kept| kept.clone());
+        Box::pin(std::future::ready(kept))
+    }
+
+    fn keep_authorization<'a>(
+        &'a self,
+        _: &'a str,
+        text: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        if let Ok(mut kept) = self.authorization.lock() {
+            *kept = text.map(str::to_owned);
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn alone<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
+        Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
     }
 
     fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {
@@ -89,16 +115,21 @@ async fn main() -> Result<(), Failed> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let context: Value =
         serde_json::from_str(&variable("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
-    let place = url.split('/').nth(2).unwrap_or_default().to_owned();
-    let policy = AddressPolicy::allowing([place.as_str(), "127.0.0.0/8", "::1/128"])?;
-    let host = Arc::new(Suite { http: HttpClient::new(policy) });
-    let remote = Remote::Http(Http { url, headers: Vec::new() });
+    // Its servers say of each other where they are, at ports that nobody knows before.
+    let places = (1024..=u16::MAX).map(|port| format!("localhost:{port}"));
+    let places = places.chain(["127.0.0.0/8".to_owned(), "::1/128".to_owned()]);
+    let policy = AddressPolicy::allowing(places)?;
+    let (oauth, secrets) = login::of_context(&context);
+    let authorization = Mutex::default();
+    let host = Arc::new(Suite { http: HttpClient::new(policy), secrets, authorization });
+    let remote = Remote::Http(Http { url, oauth, ..Http::default() });
     let mut config = ServerConfig::new(ServerName::new("suite")?, remote);
     let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
     config.legacy = !version.is_empty() && version.as_str() < "2026-07-28";
-    let connection = Connection::new(config, host);
+    let connection = Connection::new(config, Arc::clone(&host) as Arc<dyn Host>);
     let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
+    login::while_needed(&connection, &host.http).await?;
     let source = McpSource::new(Arc::clone(&connection));
     engine.catalog().attach(&source).await.map_err(|error| error.message)?;
     let view = engine.catalog().view(&Arc::default());
@@ -108,12 +139,30 @@ async fn main() -> Result<(), Failed> {
     eprintln!("{}: {names:?}", connection.state());
     let mut failed = names.is_empty()
         && !matches!(connection.state(), toolcrib_mcp::client::State::Connected { .. });
-    for (name, args) in calls(&context, &names) {
-        let call = Call::new(format!("suite__{name}"), RawArgs::Value(args));
-        for answer in engine.invoke(Batch::new(Origin::Model, vec![call])).await {
-            let outcome = answer.outcome().ok_or("a call waits")?;
+    let schema = |name: &str| {
+        let entry = view
+            .tools
+            .iter()
+            .find(|entry| own(entry.spec().name.as_str()).as_deref() == Some(name));
+        entry.map(|entry| (*entry.spec().input_schema).clone())
+    };
+    for (name, mut args) in calls(&context, &names) {
+        if name == "json_schema_echo" {
+            // The suite wants to see what became of the schema of the other tool.
+            args = json!({"schema": schema("json_schema_2020_12_tool")});
+        }
+        loop {
+            let call = Call::new(format!("suite__{name}"), RawArgs::Value(args.clone()));
+            let answers = engine.invoke(Batch::new(Origin::Model, vec![call])).await;
+            let outcome =
+                answers.first().and_then(|answer| answer.outcome()).ok_or("a call waits")?;
             eprintln!("{name}: {}", outcome.to_wire());
+            if outcome.error_type() == Some(ErrorType::NotConfigured) {
+                login::once(&connection, &host.http).await?;
+                continue;
+            }
             failed |= outcome.result.is_err();
+            break;
         }
     }
     connection.disconnect().await;

@@ -32,7 +32,20 @@ const TOOLS: usize = 10_000;
 
 type Service = RunningService<RoleClient, OurSide>;
 
-pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
+/// Why there is no connection.
+pub(super) enum NotConnected {
+    /// A person has to agree first.
+    NeedsAuthorization,
+    Failed(String),
+}
+
+impl From<String> for NotConnected {
+    fn from(words: String) -> Self {
+        Self::Failed(words)
+    }
+}
+
+pub(super) async fn connect(connection: &Connection) -> Result<Live, NotConnected> {
     let (service, process) = match &connection.config().remote {
         Remote::Stdio(program) => {
             let (service, process) = over_stdio(connection, program).await?;
@@ -50,7 +63,10 @@ pub(super) async fn connect(connection: &Connection) -> Result<Live, String> {
     let offers = info.as_ref().is_none_or(|info| info.capabilities.tools.is_some());
     let definitions = if offers {
         let listed = definitions(service.peer()).await;
-        listed.map_err(|error| format!("its tools could not be listed: {error}"))?
+        listed.map_err(|error| match error.auth_challenge() {
+            Some(_) => NotConnected::NeedsAuthorization,
+            None => format!("its tools could not be listed: {}", with_causes(&error)).into(),
+        })?
     } else {
         Vec::new()
     };
@@ -160,7 +176,7 @@ async fn start(
     }
 }
 
-async fn over_http(connection: &Connection, http: &Http) -> Result<Service, String> {
+async fn over_http(connection: &Connection, http: &Http) -> Result<Service, NotConnected> {
     let host = connection.host();
     let mut config = StreamableHttpClientTransportConfig::with_uri(http.url.as_str());
     for (name, value) in &http.headers {
@@ -172,23 +188,35 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Stri
     }
     // A message that was sent is not sent again, whatever became of it.
     config.reinit_on_expired_session = false;
-    let transport = StreamableHttpClientTransport::with_client(Reaching(host.http()), config);
+    let reaching = Reaching { http: host.http(), keeper: connection.keeper().cloned() };
+    let transport = StreamableHttpClientTransport::with_client(reaching, config);
     let ours = OurSide(connection.weak());
     let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
     served.map_err(|error| {
-        if error.is_authorization_required() {
-            let name = &connection.config().name;
-            return format!(
-                "it wants a login: add a header with a token, or see `toolcrib mcp auth {name}`"
-            );
+        if error.is_authorization_required() && connection.keeper().is_some() {
+            return NotConnected::NeedsAuthorization;
         }
-        words(&error, "")
+        words(&error, "").into()
     })
+}
+
+/// An error with what it comes from, where it does not say so itself.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        cause = next.source();
+    }
+    words
 }
 
 /// Why the two did not come together, with the last that the program said.
 fn words(error: &ClientInitializeError, errors: &str) -> String {
-    let error: String = error.to_string().chars().take(500).collect();
+    let error: String = with_causes(error).chars().take(500).collect();
     let last: Vec<&str> = errors.lines().rev().take(3).collect();
     if last.is_empty() {
         return error;

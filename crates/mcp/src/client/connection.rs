@@ -11,11 +11,12 @@ use serde::Serialize;
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 use toolcrib_sandbox::Process;
 
-use super::connecting;
+use super::auth::{AuthError, Keeper, Kept, Login};
+use super::connecting::{self, NotConnected};
 use super::handler::OurSide;
 use super::log::Log;
 use super::pins::{Held, Pins};
-use super::{Host, ServerConfig};
+use super::{Host, Remote, ServerConfig};
 
 /// Longest time from the start of a program to its list of tools (SPEC 6.7: 30 s for a request).
 const CONNECT_TIME: Duration = Duration::from_secs(30);
@@ -41,6 +42,11 @@ pub enum State {
         /// The revision that is spoken.
         protocol: String,
     },
+    /// A person has to agree first: `toolcrib mcp auth`.
+    NeedsAuthorization {
+        /// Its name.
+        name: String,
+    },
     /// It cannot be reached.
     Error {
         /// What happened.
@@ -54,6 +60,9 @@ impl fmt::Display for State {
             Self::Idle => f.write_str("idle"),
             Self::Connecting => f.write_str("connecting"),
             Self::Connected { server, protocol } => write!(f, "connected to {server} ({protocol})"),
+            Self::NeedsAuthorization { name } => {
+                write!(f, "needs authorization: run `toolcrib mcp auth {name}`")
+            }
             Self::Error { reason } => write!(f, "error: {reason}"),
         }
     }
@@ -64,6 +73,8 @@ pub struct Connection {
     config: ServerConfig,
     host: Arc<dyn Host>,
     log: Log,
+    /// Keeps its token, if it is one that wants some.
+    keeper: Option<Arc<Keeper>>,
     /// Held while somebody connects, so that nobody does twice.
     slot: tokio::sync::Mutex<Slot>,
     state: Mutex<State>,
@@ -126,15 +137,27 @@ impl Live {
     }
 }
 
+/// Who keeps the token of a server over HTTP, unless a header of the configuration says who we are.
+fn keeper(config: &ServerConfig, host: &Arc<dyn Host>) -> Option<Arc<Keeper>> {
+    let Remote::Http(http) = &config.remote else { return None };
+    if http.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+        return None;
+    }
+    let (name, oauth) = (config.name.as_str(), http.oauth.clone());
+    Keeper::new(name, &http.url, oauth, Arc::clone(host)).map(Arc::new)
+}
+
 impl Connection {
     /// A server that nobody has called.
     #[must_use]
     pub fn new(config: ServerConfig, host: Arc<dyn Host>) -> Arc<Self> {
         let log = Log::new(host.log_file(config.name.as_str()));
+        let keeper = keeper(&config, &host);
         Arc::new_cyclic(|me| Self {
             config,
             host,
             log,
+            keeper,
             slot: tokio::sync::Mutex::default(),
             state: Mutex::new(State::Idle),
             calls: Mutex::default(),
@@ -163,6 +186,10 @@ impl Connection {
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.host
+    }
+
+    pub(crate) fn keeper(&self) -> Option<&Arc<Keeper>> {
+        self.keeper.as_ref()
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -226,16 +253,20 @@ impl Connection {
         }
         if let Some(wait) = slot.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
             let reason = match self.state() {
-                State::Error { reason } => reason,
-                _ => "it ended at once".to_owned(),
+                State::NeedsAuthorization { .. } if self.is_authorized_anew().await => None,
+                State::NeedsAuthorization { .. } => return Err(self.needs_authorization()),
+                State::Error { reason } => Some(reason),
+                _ => Some("it ended at once".to_owned()),
             };
-            return Err(self.unreachable(&reason, Some(wait)));
+            if let Some(reason) = reason {
+                return Err(self.unreachable(&reason, Some(wait)));
+            }
         }
         self.set(State::Connecting);
         let attempt = connecting::connect(self);
         let attempt = match tokio::time::timeout(CONNECT_TIME, attempt).await {
             Ok(attempt) => attempt,
-            Err(_) => Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs())),
+            Err(_) => Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into()),
         };
         match attempt {
             Ok(live) => {
@@ -248,7 +279,13 @@ impl Connection {
                 self.watch_idle();
                 Ok(live)
             }
-            Err(reason) => {
+            Err(NotConnected::NeedsAuthorization) => {
+                back_off(&mut slot);
+                self.log.note("it needs authorization");
+                self.set(State::NeedsAuthorization { name: self.config.name.to_string() });
+                Err(self.needs_authorization())
+            }
+            Err(NotConnected::Failed(reason)) => {
                 back_off(&mut slot);
                 self.log.note(&reason);
                 self.set(State::Error { reason: reason.clone() });
@@ -271,6 +308,50 @@ impl Connection {
         }
         self.log.note("the connection ended");
         self.set(State::Error { reason: "the server ended the connection".to_owned() });
+    }
+
+    async fn is_authorized_anew(&self) -> bool {
+        match &self.keeper {
+            Some(keeper) => keeper.has_changed().await,
+            None => false,
+        }
+    }
+
+    /// A person has to agree before it can be called.
+    pub(crate) fn needs_authorization(&self) -> ToolError {
+        let name = &self.config.name;
+        let text = format!(
+            "The MCP server {name} needs authorization: run `toolcrib mcp auth {name}`. Nothing was called, and calling it again does not help. Tell the user, or go on without it."
+        );
+        ToolError::new(ErrorType::NotConfigured, text)
+    }
+
+    /// What is kept of its authorization; `None` = it takes none of ours: a program, or one with a header that says who we are.
+    pub async fn authorization(&self) -> Option<Kept> {
+        match &self.keeper {
+            Some(keeper) => Some(keeper.now().await),
+            None => None,
+        }
+    }
+
+    /// Begins a login of a person, who comes back to `redirect`, an address of this machine.
+    ///
+    /// # Errors
+    /// [`AuthError`].
+    pub async fn login(&self, redirect: &str) -> Result<Login, AuthError> {
+        let none = || AuthError::Configuration("it takes no authorization of ours".to_owned());
+        self.keeper.as_ref().ok_or_else(none)?.login(redirect).await
+    }
+
+    /// Ends a login with the address that the person came back to. One that belongs to another login leaves this one open.
+    ///
+    /// # Errors
+    /// [`AuthError`].
+    pub async fn finish_login(&self, login: &Login, redirected: &str) -> Result<(), AuthError> {
+        let none = || AuthError::Configuration("it takes no authorization of ours".to_owned());
+        self.keeper.as_ref().ok_or_else(none)?.finish(login, redirected).await?;
+        self.slot.lock().await.retry_at = None;
+        Ok(())
     }
 
     fn unreachable(&self, reason: &str, wait: Option<Duration>) -> ToolError {

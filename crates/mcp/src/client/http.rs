@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::auth::{Answer, AuthError, Keeper};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -23,6 +24,8 @@ const JSON_BYTES: usize = 16 << 20;
 const STREAM_BYTES: usize = 1 << 30;
 /// Bytes of an answer that is no success.
 const ERROR_BYTES: usize = 64 * 1024;
+/// Times that a request is sent again with another token: once for one that ended, once for one that was not good enough.
+const RETRIES: usize = 2;
 /// Longest life of a stream.
 const STREAM_TIME: Duration = Duration::from_secs(24 * 3600);
 
@@ -30,8 +33,12 @@ type Failed = StreamableHttpError<HttpError>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 /// How a server is reached.
-#[derive(Debug, Clone)]
-pub(crate) struct Reaching(pub(crate) HttpClient);
+#[derive(Clone)]
+pub(crate) struct Reaching {
+    pub(crate) http: HttpClient,
+    /// Whose token goes along; `None` = a header of the configuration says who we are.
+    pub(crate) keeper: Option<Arc<Keeper>>,
+}
 
 fn limits() -> Limits {
     Limits {
@@ -48,7 +55,6 @@ fn request(
     method: Method,
     uri: &str,
     session: Option<&str>,
-    token: Option<String>,
     headers: HashMap<HeaderName, HeaderValue>,
 ) -> Request {
     let mut request = Request { follow: Follow::Never, ..Request::new(method, uri) };
@@ -57,9 +63,6 @@ fn request(
     add("accept", "application/json, text/event-stream");
     if let Some(session) = session {
         add("mcp-session-id", session);
-    }
-    if let Some(token) = token {
-        add("authorization", &format!("Bearer {token}"));
     }
     for (name, value) in headers {
         if let Ok(value) = value.to_str() {
@@ -79,19 +82,23 @@ fn is(head: &Head, media_type: &str) -> bool {
     own.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
-/// An answer that asks for a login.
-fn login(head: &Head) -> Option<Failed> {
-    let challenge = header(head, "www-authenticate")?.to_owned();
+/// What an answer says of the authorization that it wants; empty when it says nothing.
+fn challenge(head: &Head) -> &str {
+    header(head, "www-authenticate").unwrap_or_default()
+}
+
+/// An answer that wants another authorization than was sent.
+fn login(head: &Head) -> Failed {
+    let challenge = challenge(head).to_owned();
     match head.status {
-        401 => Some(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge))),
-        403 => {
-            let scope = challenge.split("scope=\"").nth(1).and_then(|rest| rest.split('"').next());
-            let scope = scope.map(str::to_owned);
-            let error = InsufficientScopeError::new(challenge, scope);
-            Some(StreamableHttpError::InsufficientScope(error))
-        }
-        _ => None,
+        403 => StreamableHttpError::InsufficientScope(InsufficientScopeError::new(challenge, None)),
+        _ => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)),
     }
+}
+
+/// Why a token could not be got. The request was not carried out.
+fn unauthorized(error: AuthError) -> Failed {
+    StreamableHttpError::Io(std::io::Error::other(error))
 }
 
 async fn body(streaming: &mut Streaming, most: usize) -> Result<Vec<u8>, Failed> {
@@ -154,24 +161,51 @@ fn odd(words: impl Into<String>) -> Failed {
 }
 
 impl Reaching {
+    /// Sends a request with the token that there is. One that was refused for its token was not carried out: it is sent once more with a new
+    /// token, if there is one.
+    async fn send(&self, request: Request, limits: &Limits) -> Result<Streaming, Failed> {
+        let Some(keeper) = &self.keeper else {
+            let sent = self.http.send(&request, limits).await;
+            let streaming = sent.map_err(StreamableHttpError::Client)?;
+            let wants = streaming.head.status == 401 && !challenge(&streaming.head).is_empty();
+            return if wants { Err(login(&streaming.head)) } else { Ok(streaming) };
+        };
+        let mut token = keeper.token().await.map_err(unauthorized)?;
+        let mut tries = 0;
+        loop {
+            let mut request = request.clone();
+            if let Some(token) = &token {
+                request.headers.push(("authorization".to_owned(), format!("Bearer {token}")));
+            }
+            let sent = self.http.send(&request, limits).await;
+            let streaming = sent.map_err(StreamableHttpError::Client)?;
+            let head = &streaming.head;
+            if !matches!(head.status, 401 | 403) {
+                return Ok(streaming);
+            }
+            let answer = keeper.refused(head.status, challenge(head), token.as_deref()).await;
+            match answer.map_err(unauthorized)? {
+                Answer::Again(other) if tries < RETRIES => token = Some(other),
+                Answer::Other => return Ok(streaming),
+                Answer::Again(_) | Answer::Needed => return Err(login(head)),
+            }
+            tries += 1;
+        }
+    }
+
     async fn post(
         &self,
         uri: &str,
         message: ClientJsonRpcMessage,
         session: Option<&str>,
-        token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
         most: usize,
     ) -> Result<StreamableHttpPostResponse, Failed> {
-        let mut request = request(Method::POST, uri, session, token, headers);
+        let mut request = request(Method::POST, uri, session, headers);
         request.headers.push(("content-type".to_owned(), "application/json".to_owned()));
         request.body = serde_json::to_vec(&message)?.into();
-        let sent = self.0.send(&request, &limits()).await;
-        let mut streaming = sent.map_err(StreamableHttpError::Client)?;
+        let mut streaming = self.send(request, &limits()).await?;
         let head = streaming.head.clone();
-        if let Some(login) = login(&head) {
-            return Err(login);
-        }
         let session_id = header(&head, "mcp-session-id").map(str::to_owned);
         let awaits = matches!(message, ClientJsonRpcMessage::Request(_));
         match head.status {
@@ -242,19 +276,14 @@ impl Reaching {
         uri: &str,
         session: Option<&str>,
         last_event_id: Option<String>,
-        token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
         most: usize,
     ) -> Result<Events, Failed> {
-        let mut request = request(Method::GET, uri, session, token, headers);
+        let mut request = request(Method::GET, uri, session, headers);
         if let Some(id) = last_event_id {
             request.headers.push(("last-event-id".to_owned(), id));
         }
-        let sent = self.0.send(&request, &limits()).await;
-        let streaming = sent.map_err(StreamableHttpError::Client)?;
-        if let Some(login) = login(&streaming.head) {
-            return Err(login);
-        }
+        let streaming = self.send(request, &limits()).await?;
         match streaming.head.status {
             405 => Err(StreamableHttpError::ServerDoesNotSupportSse),
             200 if is(&streaming.head, "text/event-stream") => Ok(events(streaming, most)),
@@ -276,11 +305,11 @@ impl StreamableHttpClient for Reaching {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let session = session_id.as_deref();
-        self.post(&uri, message, session, auth_header, custom_headers, JSON_BYTES).await
+        self.post(&uri, message, session, custom_headers, JSON_BYTES).await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -288,25 +317,24 @@ impl StreamableHttpClient for Reaching {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
         max_sse_event_size: usize,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let session = session_id.as_deref();
-        self.post(&uri, message, session, auth_header, custom_headers, max_sse_event_size).await
+        self.post(&uri, message, session, custom_headers, max_sse_event_size).await
     }
 
     async fn delete_session(
         &self,
         uri: Arc<str>,
         session_id: Arc<str>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failed> {
-        let request = request(Method::DELETE, &uri, Some(&session_id), auth_header, custom_headers);
+        let request = request(Method::DELETE, &uri, Some(&session_id), custom_headers);
         let limits = Limits { total: Duration::from_secs(3), ..limits() };
-        let sent = self.0.send(&request, &limits).await;
-        sent.map(drop).map_err(StreamableHttpError::Client)
+        self.send(request, &limits).await.map(drop)
     }
 
     async fn get_stream(
@@ -314,11 +342,11 @@ impl StreamableHttpClient for Reaching {
         uri: Arc<str>,
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<Events, Failed> {
         let session = session_id.as_deref();
-        self.stream(&uri, session, last_event_id, auth_header, custom_headers, JSON_BYTES).await
+        self.stream(&uri, session, last_event_id, custom_headers, JSON_BYTES).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -326,13 +354,12 @@ impl StreamableHttpClient for Reaching {
         uri: Arc<str>,
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
-        auth_header: Option<String>,
+        _: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
         max_sse_event_size: usize,
     ) -> Result<Events, Failed> {
         let session = session_id.as_deref();
-        self.stream(&uri, session, last_event_id, auth_header, custom_headers, max_sse_event_size)
-            .await
+        self.stream(&uri, session, last_event_id, custom_headers, max_sse_event_size).await
     }
 }
 

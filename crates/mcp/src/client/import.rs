@@ -185,7 +185,11 @@ fn found(own_name: &str, server: &Value) -> Option<Found> {
                 let value = kept(&name, &header, value, &mut secrets, &mut notes);
                 (header, value)
             });
-            Remote::Http(Http { url: url.to_owned(), headers: headers.collect() })
+            Remote::Http(Http {
+                url: url.to_owned(),
+                headers: headers.collect(),
+                ..Http::default()
+            })
         }
         // Built into the other program.
         (None, None) => return None,

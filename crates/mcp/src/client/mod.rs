@@ -1,5 +1,6 @@
 //! Servers of others: their connections, and their tools as entries of our registry.
 
+mod auth;
 mod connecting;
 mod connection;
 mod definition;
@@ -15,6 +16,7 @@ mod source;
 mod task;
 mod tool;
 
+pub use auth::{AuthError, GrantKind, Kept, Login, Oauth};
 pub use connection::{Connection, State};
 pub use handler::{Elicitation, Elicited};
 pub use pins::{Change, Held, Pins};
@@ -45,6 +47,22 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     /// Why there is none, as a sentence that names it and not its value.
     fn secret(&self, name: &str) -> Result<String, String>;
+
+    /// What is kept of the authorization for a server: the text of a [`Kept`].
+    fn authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<String>>;
+
+    /// Keeps that text as a secret, or forgets it. Its values are masked from now on (see [`Kept::secrets_of`]).
+    ///
+    /// # Errors
+    /// Why it could not be kept, as a sentence.
+    fn keep_authorization<'a>(
+        &'a self,
+        server: &'a str,
+        text: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Waits until nobody else renews the authorization for a server, here or in another process; nobody does until the value is dropped.
+    fn alone<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Box<dyn Send>>;
 
     /// What was reviewed of a server; `None` = nothing as yet.
     fn pins<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<Pins>>;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::auth::Oauth;
+
 /// A value that begins with this names a secret of the store: `secret:GITHUB_TOKEN`, also inside of a text: `Bearer ${secret:TOKEN}`.
 pub const SECRET: &str = "secret:";
 
@@ -173,13 +175,19 @@ pub struct Http {
     pub url: String,
     /// Headers of every request; a value may name a secret (see [`SECRET`]).
     pub headers: Vec<(String, String)>,
+    /// How it is authorized, where a header does not say so.
+    pub oauth: Oauth,
 }
 
 /// Values of headers may be secrets.
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        f.debug_struct("Http").field("url", &self.url).field("headers", &names).finish()
+        f.debug_struct("Http")
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("oauth", &self.oauth)
+            .finish()
     }
 }
 
@@ -207,11 +215,14 @@ impl Remote {
     /// Whether it is given secrets.
     #[must_use]
     pub fn has_secrets(&self) -> bool {
-        let pairs = match self {
-            Self::Stdio(program) => &program.env,
-            Self::Http(http) => &http.headers,
-        };
-        pairs.iter().any(|(_, value)| value.contains(SECRET))
+        let is_one = |value: &String| value.contains(SECRET);
+        match self {
+            Self::Stdio(program) => program.env.iter().any(|(_, value)| is_one(value)),
+            Self::Http(http) => {
+                http.headers.iter().any(|(_, value)| is_one(value))
+                    || http.oauth.secrets().any(is_one)
+            }
+        }
     }
 }
 

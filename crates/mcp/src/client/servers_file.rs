@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::auth::Oauth;
 use super::server_config::{Http, Remote, ServerConfig, ServerName, Stdio};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -42,6 +43,8 @@ struct Row {
     env: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oauth: Option<Oauth>,
 }
 
 /// The servers of this text.
@@ -55,21 +58,25 @@ pub fn read(text: &str) -> Result<Vec<ServerConfig>, String> {
 
 fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
     let remote = match (row.command, row.url) {
-        (Some(command), None) if row.headers.is_empty() => Remote::Stdio(Stdio {
-            command,
-            args: row.args,
-            env: row.env.into_iter().collect(),
-            folder: row.folder,
-            network: row.network,
-        }),
-        (None, Some(url)) if row.env.is_empty() && row.args.is_empty() => {
-            Remote::Http(Http { url, headers: row.headers.into_iter().collect() })
+        (Some(command), None) if row.headers.is_empty() && row.oauth.is_none() => {
+            Remote::Stdio(Stdio {
+                command,
+                args: row.args,
+                env: row.env.into_iter().collect(),
+                folder: row.folder,
+                network: row.network,
+            })
         }
+        (None, Some(url)) if row.env.is_empty() && row.args.is_empty() => Remote::Http(Http {
+            url,
+            headers: row.headers.into_iter().collect(),
+            oauth: row.oauth.unwrap_or_default(),
+        }),
         (Some(_), Some(_)) | (None, None) => {
             return Err(format!("the server {name} needs a command or a url, and not both"));
         }
         (Some(_), None) => {
-            return Err(format!("the server {name} is a program and has no headers"));
+            return Err(format!("the server {name} is a program and has no headers or oauth"));
         }
         (None, Some(_)) => {
             return Err(format!("the server {name} is an address and has no args or env"));
@@ -117,6 +124,7 @@ fn row(config: &ServerConfig) -> Row {
         Remote::Http(http) => {
             row.url = Some(http.url.clone());
             row.headers = http.headers.iter().cloned().collect();
+            row.oauth = Some(&http.oauth).filter(|oauth| **oauth != Oauth::default()).cloned();
         }
     }
     row
@@ -137,12 +145,16 @@ timeout_s = 5
 [servers.web]
 url = "https://example.org/mcp"
 headers = { Authorization = "Bearer ${secret:web}" }
+
+[servers.work]
+url = "https://example.org/mcp"
+oauth = { client_id = "c", client_secret = "secret:work", scopes = ["a"], grant = "client_credentials" }
 "#;
 
     #[test]
     fn what_is_written_is_read_again() {
         let servers = read(TEXT).unwrap();
-        assert_eq!(servers.len(), 2);
+        assert_eq!(servers.len(), 3);
         assert!(servers[0].enabled && !servers[1].enabled, "off unless it says otherwise");
         assert_eq!(servers[0].timeout, Duration::from_secs(5));
         assert_eq!(read(&write(&servers)).unwrap(), servers);
@@ -156,6 +168,8 @@ headers = { Authorization = "Bearer ${secret:web}" }
             ("[servers.a]\ncommand='x'\nurl='y'", "a command or a url"),
             ("[servers.A]\ncommand='x'", "is no name of a server"),
             ("[servers.a]\ncommand='x'\nheaders={A='b'}", "no headers"),
+            ("[servers.a]\ncommand='x'\noauth={}", "no headers or oauth"),
+            ("[servers.a]\nurl='x'\noauth={client='b'}", "client"),
             ("[servers.a]\nurl='x'\nargs=['b']", "no args or env"),
             ("[servers.a]\ncommand='x'\nenabld=true", "enabld"),
             ("[server.a]\n", "server"),

@@ -13,6 +13,7 @@ use toolcrib_core::{
     BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
 };
 
+use super::auth::AuthError;
 use super::connection::{Connection, Live};
 use super::result;
 
@@ -163,8 +164,21 @@ impl RemoteTool {
             ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
                 self.odd("its answer is no result of a tool")
             }
-            error => self.lost(error),
+            error if error.auth_challenge().is_some() => self.connection.needs_authorization(),
+            error => match auth_error(error) {
+                Some(error) => self.unauthorized(error),
+                None => self.lost(error),
+            },
         }
+    }
+
+    /// There is no token to call it with.
+    fn unauthorized(&self, error: &AuthError) -> ToolError {
+        let server = self.name();
+        let text = format!(
+            "The MCP server {server} was not called: its authorization failed. Calling it again at once does not help. Tell the user, or go on without it."
+        );
+        ToolError::new(ErrorType::NotConfigured, text).with_detail(error.to_string())
     }
 
     /// The server answered with an error of the protocol.
@@ -192,6 +206,19 @@ impl RemoteTool {
         );
         ToolError::new(ErrorType::UnknownOutcome, text).with_detail(error.to_string())
     }
+}
+
+/// What of the authorization a request failed for, before it was sent.
+fn auth_error(error: &ServiceError) -> Option<&AuthError> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(found) = inner.and_then(|inner| inner.downcast_ref::<AuthError>()) {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// A request that was sent. Dropped without an answer, the server is told that nobody waits; a call whose time is over is dropped too.

@@ -23,6 +23,7 @@ pub(crate) struct Memory {
     pub(crate) pins: Mutex<Option<Pins>>,
     pub(crate) progress: Mutex<Vec<f64>>,
     pub(crate) asked: Mutex<Vec<String>>,
+    pub(crate) authorization: Mutex<Option<String>>,
     folder: PathBuf,
     /// Kept: what it started ends with it.
     backend: OnceLock<Local>,
@@ -61,6 +62,23 @@ impl Host for Memory {
         } else {
             Err(format!("no secret {name}"))
         }
+    }
+
+    fn authorization<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(self.authorization.lock().unwrap().clone()))
+    }
+
+    fn keep_authorization<'a>(
+        &'a self,
+        _: &'a str,
+        text: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        *self.authorization.lock().unwrap() = text.map(str::to_owned);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn alone<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
+        Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
     }
 
     fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {

@@ -3,7 +3,9 @@
 use std::io::Write as _;
 
 use serde_json::json;
-use toolcrib_app::mcp::client::{Http, Remote, ServerConfig, ServerName, Stdio, servers_file};
+use toolcrib_app::mcp::client::{
+    Http, Oauth, Remote, ServerConfig, ServerName, Stdio, servers_file,
+};
 
 use super::no_server;
 use crate::cli::McpAdd;
@@ -43,9 +45,16 @@ fn pairs(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
 pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
     let name = ServerName::new(&command.name).map_err(|error| Failure::usage(error.to_string()))?;
     let remote = match (&command.url, command.command.split_first()) {
-        (Some(url), None) => {
-            Remote::Http(Http { url: url.clone(), headers: pairs(&command.header)? })
-        }
+        (Some(url), None) => Remote::Http(Http {
+            url: url.clone(),
+            headers: pairs(&command.header)?,
+            oauth: Oauth {
+                client_id: command.client_id.clone(),
+                client_secret: command.client_secret.clone(),
+                scopes: command.scope.clone(),
+                ..Oauth::default()
+            },
+        }),
         (None, Some((program, args))) => Remote::Stdio(Stdio {
             command: program.clone(),
             args: args.to_vec(),
@@ -90,6 +99,12 @@ pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
     })?;
     if after == before {
         return Err(no_server(name));
+    }
+    // What was agreed to for this server is for no later one of the same name.
+    if let Some(secret) = ServerName::new(name).ok().as_ref().and_then(toolcrib_app::authorization)
+    {
+        let removed = world::vault()?.remove(&secret);
+        removed.map_err(|error| Failure::configuration(error.to_string()))?;
     }
     if json {
         output::document(&json!({"removed": name}), true)?;

@@ -1,15 +1,18 @@
 //! `toolcrib mcp`: servers of others, and being one.
 
+mod auth;
 mod connect;
 mod edit;
 mod import;
+mod redirect;
 mod serve;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::mcp::client::{Change, Connection, Held, Remote, ServerConfig};
+use toolcrib_app::mcp::client::{Change, Connection, Held, Kept, Remote, ServerConfig, ServerName};
 
 use crate::cli::{Mcp, McpNamed, McpReview, World};
 use crate::output::{self, Failure};
@@ -26,7 +29,7 @@ pub(crate) fn run(command: &Mcp, json: bool) -> Result<u8, Failure> {
         Mcp::Test(command) => world::block_on(test(command, json)),
         Mcp::Review(command) => world::block_on(review(command, json)),
         Mcp::Logs { name } => logs(name),
-        Mcp::Auth { name } => auth(name),
+        Mcp::Auth(command) => world::block_on(auth::run(command, json)),
         Mcp::Rm { name } => edit::remove(name, json),
         Mcp::Enable { name } => edit::switch(name, true, json),
         Mcp::Disable { name } => edit::switch(name, false, json),
@@ -63,11 +66,19 @@ async fn list(world: &World, json: bool) -> Result<u8, Failure> {
     let tools = |server: &ServerConfig| {
         infos.iter().filter(|info| info.source == server.name.as_str()).count()
     };
+    let authorizations = authorizations(&servers);
+    let kept = |server: &ServerConfig| authorizations.get(&server.name);
     if json {
         let row = |server: &ServerConfig| {
+            let authorization =
+                kept(server).and_then(|kept| match (kept.is_needed(), kept.is_granted()) {
+                    (true, _) => Some("needed"),
+                    (false, true) => Some("granted"),
+                    (false, false) => None,
+                });
             json!({
                 "name": server.name, "place": place(server), "enabled": server.enabled,
-                "trusted": server.trusted, "tools": tools(server),
+                "trusted": server.trusted, "tools": tools(server), "authorization": authorization,
             })
         };
         output::document(&Value::Array(servers.iter().map(row).collect()), true)?;
@@ -84,7 +95,24 @@ async fn list(world: &World, json: bool) -> Result<u8, Failure> {
         text += &format!("{:<20} {state:<5} {:>5}  {place}\n", server.name.as_str(), tools(server));
     }
     output::data(&text)?;
+    for server in servers.iter().filter(|server| kept(server).is_some_and(Kept::is_needed)) {
+        let name = &server.name;
+        output::note(&format!(
+            "toolcrib: {name} needs authorization: run `toolcrib mcp auth {name}`"
+        ));
+    }
     Ok(0)
+}
+
+/// What is kept of authorizations. A vault that cannot be read hinders no list.
+fn authorizations(servers: &[ServerConfig]) -> BTreeMap<ServerName, Kept> {
+    let secrets = world::vault().ok().and_then(|vault| vault.read().ok()).unwrap_or_default();
+    let of = |server: &ServerConfig| {
+        let Remote::Http(http) = &server.remote else { return None };
+        let text = secrets.get(&toolcrib_app::authorization(&server.name)?)?;
+        Some((server.name.clone(), Kept::read(Some(text.expose()), &http.url)))
+    };
+    servers.iter().filter_map(of).collect()
 }
 
 /// A Toolcrib with this one server, on.
@@ -179,18 +207,5 @@ fn logs(name: &str) -> Result<u8, Failure> {
         Ok(bytes) => output::data(&terminal::visible(&String::from_utf8_lossy(&bytes)))?,
         Err(_) => output::note(&format!("toolcrib: {name} has written nothing")),
     }
-    Ok(0)
-}
-
-fn auth(name: &str) -> Result<u8, Failure> {
-    let config = named(name)?;
-    let Remote::Http(_) = config.remote else {
-        return Err(Failure::usage(format!(
-            "{name} is a program: give it what it needs as a variable, `secret:NAME` stands for a secret"
-        )));
-    };
-    output::data(&format!(
-        "toolcrib secret set {name}\n# and in mcp.toml, at [servers.{name}]:\nheaders = {{ Authorization = \"Bearer ${{secret:{name}}}\" }}\n"
-    ))?;
     Ok(0)
 }

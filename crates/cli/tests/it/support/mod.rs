@@ -3,6 +3,7 @@
 mod daemon;
 mod env;
 mod model;
+pub(crate) mod protected;
 mod provider;
 mod pty;
 mod script;

@@ -1,0 +1,369 @@
+//! A login: a person is sent to an authorization server and comes back with a code, which becomes a token (RFC 6749 4.1, RFC 7636, RFC 9207).
+#![deny(clippy::indexing_slicing)]
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+use toolcrib_net::HttpClient;
+use url::Url;
+
+use super::kept::{Kept, Need, Tokens};
+use super::metadata::{self, Issuer, Resource};
+use super::settings::Oauth;
+use super::token::{Asking, Client, Form, Given, now, unguessable};
+use super::{AuthError, identity, said};
+
+/// How often in a row scopes may be asked for that were asked for before.
+const IN_VAIN: u32 = 1;
+
+/// A login that waits for a person.
+pub struct Login {
+    http: HttpClient,
+    url: Url,
+    state: String,
+    verifier: String,
+    redirect: String,
+    issuer: Issuer,
+    client: Client,
+    resource: String,
+    scopes: Vec<String>,
+    /// Whether these scopes were asked for before, and were not enough.
+    again: bool,
+    kept: Kept,
+}
+
+/// What protects a server, found out anew.
+pub(super) async fn find(
+    http: &HttpClient,
+    server: &Url,
+    settings: &Oauth,
+    kept: &Kept,
+) -> Result<(Resource, Issuer), AuthError> {
+    let resource = metadata::resource(http, server, kept.metadata.as_deref()).await?;
+    let known = kept.client.as_ref().map(|client| &client.issuer);
+    let wanted = settings.issuer.as_ref().or(kept.issuer.as_ref()).or(known);
+    let is_wanted = |id: &&String| wanted.is_some_and(|own| identity::same_issuer(own, id));
+    let id = resource.issuers.iter().find(is_wanted).or_else(|| resource.issuers.first());
+    let none = || AuthError::Unusable("it names no authorization server".to_owned());
+    let issuer = metadata::issuer(http, id.ok_or_else(none)?, server).await?;
+    Ok((resource, issuer))
+}
+
+/// What is asked for: what the configuration says, else what the server wanted, else all that it knows; with everything from before when that
+/// was not enough.
+pub(super) fn scopes(
+    settings: &Oauth,
+    resource: &Resource,
+    issuer: &Issuer,
+    kept: &Kept,
+) -> Vec<String> {
+    let need = kept.need.clone().unwrap_or_default();
+    let mut scopes = match (need.insufficient, settings.scopes.is_empty()) {
+        (true, _) => [kept.asked.clone(), need.scopes.unwrap_or_default()].concat(),
+        (false, false) => settings.scopes.clone(),
+        (false, true) => need.scopes.or_else(|| resource.scopes.clone()).unwrap_or_default(),
+    };
+    // Without it some give nothing to renew a token with.
+    let offline = "offline_access";
+    if !scopes.is_empty() && !settings.is_unattended() && issuer.scopes.iter().any(|s| s == offline)
+    {
+        scopes.push(offline.to_owned());
+    }
+    let mut seen = std::collections::HashSet::new();
+    scopes.retain(|scope| seen.insert(scope.clone()));
+    scopes
+}
+
+/// Whether a server wants scopes that were asked for before. It is asked for them once more, as grants of persons differ, and then no more.
+pub(super) fn is_again(kept: &Kept) -> Result<bool, AuthError> {
+    let Some(Need { insufficient: true, scopes, .. }) = &kept.need else { return Ok(false) };
+    let scopes = scopes.clone().unwrap_or_default();
+    let again = scopes.iter().all(|scope| kept.asked.contains(scope));
+    if again && kept.in_vain >= IN_VAIN {
+        return Err(AuthError::ScopesInVain(said(&scopes.join(" "))));
+    }
+    Ok(again)
+}
+
+/// What is kept of a token that was given.
+pub(super) fn keep(
+    kept: &mut Kept,
+    given: Given,
+    issuer: &Issuer,
+    client: &Client,
+    resource: &str,
+    scopes: Vec<String>,
+    again: bool,
+) {
+    kept.tokens = Some(Tokens {
+        issuer: issuer.id.clone(),
+        endpoint: issuer.token.to_string(),
+        resource: resource.to_owned(),
+        client_id: client.id.clone(),
+        method: client.method,
+        access: given.access,
+        refresh: given.refresh,
+        renew_at: given.holds.map(renewal),
+        scopes: given.scopes.unwrap_or_else(|| scopes.clone()),
+    });
+    kept.issuer = Some(issuer.id.clone());
+    kept.need = None;
+    kept.asked = scopes;
+    kept.in_vain = if again { kept.in_vain + 1 } else { 0 };
+}
+
+/// When a token that holds so long is renewed: half a minute early, or at the half of its life.
+pub(super) fn renewal(holds: u64) -> u64 {
+    now() + holds - (holds / 2).min(30)
+}
+
+impl Login {
+    /// Finds out who protects the server, registers where that is needed, and makes the address that a person opens. `settings` has its
+    /// secrets put in.
+    pub(super) async fn begin(
+        http: HttpClient,
+        server: &Url,
+        settings: &Oauth,
+        mut kept: Kept,
+        redirect: &str,
+    ) -> Result<Self, AuthError> {
+        let again = is_again(&kept)?;
+        let (resource, issuer) = find(&http, server, settings, &kept).await?;
+        let Some(authorization) = issuer.authorization.clone() else {
+            return Err(AuthError::Unusable(
+                "the authorization server lets no person in".to_owned(),
+            ));
+        };
+        if !issuer.proves_keys {
+            return Err(AuthError::Unusable(format!(
+                "the authorization server {} does not say that it takes PKCE with S256, without which a login is not safe",
+                said(&issuer.id)
+            )));
+        }
+        let client = identity::for_login(&http, settings, &issuer, redirect, &mut kept).await?;
+        let scopes = scopes(settings, &resource, &issuer, &kept);
+        let (state, verifier) = (unguessable()?, unguessable()?);
+        let mut url = authorization;
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &client.id)
+            .append_pair("redirect_uri", redirect)
+            .append_pair("state", &state)
+            .append_pair("code_challenge", &proof(&verifier))
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("resource", &resource.id);
+        if !scopes.is_empty() {
+            url.query_pairs_mut().append_pair("scope", &scopes.join(" "));
+        }
+        let redirect = redirect.to_owned();
+        let resource = resource.id;
+        Ok(Self {
+            http,
+            url,
+            state,
+            verifier,
+            redirect,
+            issuer,
+            client,
+            resource,
+            scopes,
+            again,
+            kept,
+        })
+    }
+
+    /// The address that a person opens.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// The authorization server that the person is sent to.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer.id
+    }
+
+    /// The scopes that are asked for; empty = those that the authorization server gives by itself.
+    #[must_use]
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
+    /// Reads the address that the person came back to, and asks for the token.
+    pub(super) async fn finish(&self, redirected: &str) -> Result<Kept, AuthError> {
+        let code = self.code(redirected)?;
+        let form: Form = vec![
+            ("grant_type", "authorization_code".to_owned()),
+            ("code", code),
+            ("redirect_uri", self.redirect.clone()),
+            ("code_verifier", self.verifier.clone()),
+            ("resource", self.resource.clone()),
+        ];
+        let (http, issuer, client) = (&self.http, &self.issuer, &self.client);
+        let asking = Asking { http, issuer: &issuer.id, endpoint: &issuer.token, client };
+        let given = asking.ask(form).await?;
+        let mut kept = self.kept.clone();
+        keep(&mut kept, given, issuer, client, &self.resource, self.scopes.clone(), self.again);
+        Ok(kept)
+    }
+
+    /// The code of a redirect that is ours, from the authorization server that was asked.
+    fn code(&self, redirected: &str) -> Result<String, AuthError> {
+        let url = Url::parse(redirected.trim()).map_err(|_| AuthError::ForeignRedirect)?;
+        let value = |name: &str| {
+            let mut found = url.query_pairs().filter(|(own, _)| own == name);
+            let value = found.next().map(|(_, value)| value.into_owned());
+            // Said twice is said ambiguously.
+            value.filter(|_| found.next().is_none())
+        };
+        if value("state").as_deref() != Some(self.state.as_str()) {
+            return Err(AuthError::ForeignRedirect);
+        }
+        let iss = url.query_pairs().any(|(name, _)| name == "iss");
+        match value("iss") {
+            Some(iss) if iss != self.issuer.id => {
+                return Err(AuthError::Unusable(format!(
+                    "the answer comes from another authorization server: {}",
+                    said(&iss)
+                )));
+            }
+            None if iss || self.issuer.names_itself => {
+                return Err(AuthError::Unusable(
+                    "the answer does not say which authorization server it comes from".to_owned(),
+                ));
+            }
+            _ => {}
+        }
+        if let Some(error) = value("error") {
+            let error = said(&error);
+            return Err(AuthError::Refused(match value("error_description") {
+                Some(words) => format!("{error} ({})", said(&words)),
+                None => error,
+            }));
+        }
+        value("code").ok_or_else(|| AuthError::Unusable("the answer holds no code".to_owned()))
+    }
+}
+
+/// What proves later that the code is asked for by whoever began (RFC 7636 4.2).
+fn proof(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proof_is_that_of_the_standard() {
+        // RFC 7636, appendix B.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        assert_eq!(proof(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    fn login(names_itself: bool) -> Login {
+        let url = |text: &str| Url::parse(text).unwrap();
+        Login {
+            http: HttpClient::new(toolcrib_net::AddressPolicy::public_only()),
+            url: url("https://l.org/a"),
+            state: "s".to_owned(),
+            verifier: "v".to_owned(),
+            redirect: "http://127.0.0.1:1/callback".to_owned(),
+            issuer: Issuer {
+                id: "https://l.org".to_owned(),
+                authorization: None,
+                token: url("https://l.org/t"),
+                registration: None,
+                methods: None,
+                scopes: vec!["offline_access".to_owned()],
+                proves_keys: true,
+                takes_documents: false,
+                names_itself,
+            },
+            client: Client {
+                id: "c".to_owned(),
+                secret: None,
+                method: crate::client::auth::kept::Method::None,
+            },
+            resource: "https://a.org".to_owned(),
+            scopes: Vec::new(),
+            again: false,
+            kept: Kept::default(),
+        }
+    }
+
+    #[test]
+    fn only_an_answer_of_the_server_that_was_asked_has_a_code() {
+        let check = |names_itself: bool, query: &str, found: Result<&str, &str>| {
+            let code = login(names_itself).code(&format!("http://127.0.0.1:1/callback?{query}"));
+            match found {
+                Ok(found) => assert_eq!(code.as_deref(), Ok(found), "{query}"),
+                Err(part) => {
+                    let error = code.unwrap_err().to_string();
+                    assert!(error.contains(part), "{query}: {error}");
+                }
+            }
+        };
+        check(false, "code=x&state=s", Ok("x"));
+        check(true, "code=x&state=s&iss=https%3A%2F%2Fl.org", Ok("x"));
+        check(true, "code=x&state=s", Err("does not say which"));
+        check(
+            true,
+            "code=x&state=s&iss=https%3A%2F%2Fl.org%2F",
+            Err("another authorization server"),
+        );
+        check(false, "code=x&state=s&iss=https://m.org", Err("another authorization server"));
+        check(
+            false,
+            "code=x&state=s&iss=https://l.org&iss=https://m.org",
+            Err("does not say which"),
+        );
+        check(false, "code=x&state=t", Err("does not belong"));
+        check(false, "code=x", Err("does not belong"));
+        check(false, "code=x&state=s&state=s", Err("does not belong"));
+        check(false, "code=x&code=y&state=s", Err("no code"));
+        check(false, "state=s", Err("no code"));
+        check(false, "error=access_denied&state=s", Err("refused: access_denied"));
+        check(true, "error=access_denied&state=s", Err("does not say which"));
+    }
+
+    #[test]
+    fn scopes_are_those_of_the_owner_then_of_the_challenge_then_of_the_server() {
+        let issuer = login(false).issuer;
+        let all = |scopes: &[&str]| scopes.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        let resource = |scopes: Option<&[&str]>| Resource {
+            id: String::new(),
+            issuers: Vec::new(),
+            scopes: scopes.map(all),
+        };
+        let check = |own: &[&str],
+                     need: Option<(&[&str], bool)>,
+                     known: Option<&[&str]>,
+                     expected: &[&str]| {
+            let settings = Oauth { scopes: all(own), ..Oauth::default() };
+            let need =
+                need.map(|(scopes, insufficient)| Need { scopes: Some(all(scopes)), insufficient });
+            let kept = Kept { need, asked: all(&["before"]), ..Kept::default() };
+            assert_eq!(scopes(&settings, &resource(known), &issuer, &kept), expected);
+        };
+        check(&["own"], Some((&["b"], false)), Some(&["c"]), &["own", "offline_access"]);
+        check(&[], Some((&["b"], false)), Some(&["c"]), &["b", "offline_access"]);
+        check(&[], None, Some(&["c"]), &["c", "offline_access"]);
+        check(&[], None, None, &[]);
+        check(&["own"], Some((&["b", "before"], true)), None, &["before", "b", "offline_access"]);
+    }
+
+    #[test]
+    fn scopes_are_asked_for_in_vain_once() {
+        let check = |insufficient: bool, wanted: &str, in_vain: u32, expected: Result<bool, ()>| {
+            let need = Some(Need { scopes: Some(vec![wanted.to_owned()]), insufficient });
+            let kept = Kept { need, asked: vec!["a".to_owned()], in_vain, ..Kept::default() };
+            assert_eq!(is_again(&kept).map_err(drop), expected, "{wanted} {in_vain}");
+        };
+        check(true, "a", 0, Ok(true));
+        check(true, "a", 1, Err(()));
+        check(true, "b", 1, Ok(false));
+        check(false, "a", 1, Ok(false));
+    }
+}
