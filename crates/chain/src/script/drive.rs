@@ -181,6 +181,10 @@ impl<'a> Chain<'a> {
         let mut marked =
             worker.output.take().map(|Marked { from, mark }| (from, UpToMark::new(&mark)));
         let ended = self.talk(worker, &mut marked, order).await;
+        if matches!(ended, Ok(End::TimedOut) | Err(_)) {
+            // Now, so that its output has an end.
+            worker.stop();
+        }
         if let Some((mut from, output)) = marked {
             output.rest(&mut from, &mut self.printed).await;
         }
