@@ -62,7 +62,7 @@ impl Rest {
 
     fn decide(&self, question: &Value, mut decision: Value) {
         decision["nonce"] = question["nonce"].clone();
-        let path = format!("/approvals/{}", question["id"].as_str().unwrap());
+        let path = format!("/approvals/{}", question["approval"].as_str().unwrap());
         let decided = self.send("POST", &path, "", Some(&decision));
         assert_eq!((decided.status, &decided.body["goes_on"]), (200, &json!("call")));
     }
