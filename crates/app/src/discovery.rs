@@ -1,11 +1,12 @@
 //! Finding tools, as it is set up here: for models, by the tool `find_tools`, and for whoever else asks.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use toolcrib_agent::context;
 use toolcrib_agent::offer::{Exposed, OfferRules};
+use toolcrib_chain::{Found, ToolSearch};
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{BoxFuture, Catalog, Embedder, Entry, Exposure, ToolError, ViewRequest};
+use toolcrib_core::{BoxFuture, Catalog, Embedder, Entry, Exposure, ToolError, View, ViewRequest};
 use toolcrib_discover::find_tools::{self, Finder, ModelChoice, Sought};
 use toolcrib_providers::live::{Endpoint, LiveError, ProviderSettings};
 
@@ -82,10 +83,38 @@ impl Discovery {
         Ok(Self { finder: Arc::new(finder), exposed: Arc::default() })
     }
 
+    /// How scripts find tools of this registry.
+    pub(crate) fn for_scripts(&self, catalog: &Arc<dyn Catalog>) -> ForScripts {
+        ForScripts { catalog: Arc::downgrade(catalog), finder: Arc::clone(&self.finder) }
+    }
+
     /// The tools that find tools of this registry.
     pub(crate) fn source(&self, catalog: &Arc<dyn Catalog>) -> FixedSource {
         let exposure = Arc::clone(&self.exposed) as Arc<dyn Exposure>;
         find_tools::source(Arc::downgrade(catalog), Arc::clone(&self.finder), exposure)
+    }
+}
+
+/// How scripts find tools: as models do.
+pub(crate) struct ForScripts {
+    catalog: Weak<dyn Catalog>,
+    finder: Arc<Finder>,
+}
+
+impl ToolSearch for ForScripts {
+    fn search<'a>(
+        &'a self,
+        view: Arc<View>,
+        words: &'a str,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Found, ToolError>> {
+        Box::pin(async move {
+            let Some(catalog) = self.catalog.upgrade() else { return Ok(Found::default()) };
+            let Sought { usable, nearest, .. } =
+                self.finder.find(catalog, view, words, most).await?;
+            let tools = usable.into_iter().take(most).map(|(entry, _)| entry).collect();
+            Ok(Found { tools, nearest })
+        })
     }
 }
 

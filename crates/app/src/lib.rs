@@ -7,6 +7,7 @@
 //!
 //! Absent on purpose: clap, a terminal, the environment.
 
+mod chains;
 mod discovery;
 mod exec;
 pub mod hooks;
@@ -29,6 +30,7 @@ mod vault;
 mod watch;
 mod workbench;
 
+pub use chains::Chain;
 pub use discovery::{DiscoverySettings, EmbeddingModel};
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
 pub use kill_switch::{KillSwitch, Stop};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_chain::{Environment, SavedChains, Setup};
+use toolcrib_chain::{Environment, SavedChains, Setup, ToolSearch, Workers};
 use toolcrib_sandbox::{Backend, Level, Local};
 
 use crate::settings::ToolFolder;
@@ -32,12 +32,14 @@ pub fn python_environment(state: &Path) -> Environment {
     Environment::new(state.join("python/environment"))
 }
 
-/// How Python is run with these settings; no code sees what is `denied`. It runs on this backend, or on one of its own.
+/// How Python is run with these settings; no code sees what is `denied`. It runs on this backend, or on one of its own, and scripts find tools like
+/// this.
 pub(crate) fn setup(
     settings: &PythonSettings,
     state: &Path,
     denied: Vec<PathBuf>,
     backend: Option<Arc<dyn Backend>>,
+    search: Arc<dyn ToolSearch>,
 ) -> Setup {
     let PythonSettings { worker, full, program, env } = settings.clone();
     Setup {
@@ -49,18 +51,15 @@ pub(crate) fn setup(
         environment: python_environment(state),
         scratch: state.join("python/scratch"),
         suspended: state.join("python/suspended"),
-        search: Arc::new(toolcrib_chain::ByWords),
+        search,
         denied,
         minimum: Level::Reduced,
         memory: MEMORY,
+        workers: Workers::default(),
     }
 }
 
-/// The scripts in folders of tools, each a source; those without any are left out.
-pub(crate) fn saved_chains(folders: &[ToolFolder], setup: &Setup) -> Vec<SavedChains> {
-    let chains = folders.iter().map(|folder| {
-        let id = format!("{}-chains", folder.id);
-        SavedChains::new(id, &folder.path, folder.of_anybody, setup)
-    });
-    chains.filter(SavedChains::has_any).collect()
+/// The scripts in a folder of tools.
+pub(crate) fn saved_chains(folder: &ToolFolder, setup: &Setup) -> SavedChains {
+    SavedChains::new(format!("{}-chains", folder.id), &folder.path, folder.of_anybody, setup)
 }

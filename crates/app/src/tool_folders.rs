@@ -1,4 +1,4 @@
-//! Folders of tools, loaded again when they change.
+//! Folders of tools, programs and scripts that are kept, loaded again when they change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -7,10 +7,40 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use toolcrib_agent::drive::Refresh;
 use toolcrib_builtins::folder::FolderSource;
+use toolcrib_chain::{SavedChains, Setup};
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{BoxFuture, Catalog, Source as _, Status, ToolError};
+use toolcrib_core::{BoxFuture, Catalog, Source, Status, ToolError};
 
+use crate::python_settings;
 use crate::settings::{Settings, ToolFolder};
+
+/// A source that knows when it may give something else.
+trait Folder: Source {
+    /// A number that changes then.
+    fn fingerprint(&self) -> u64;
+    /// Whether it is looked at cheaply, so that this can be done every second.
+    fn is_cheap(&self) -> bool;
+}
+
+impl Folder for FolderSource {
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint()
+    }
+
+    fn is_cheap(&self) -> bool {
+        false
+    }
+}
+
+impl Folder for SavedChains {
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint()
+    }
+
+    fn is_cheap(&self) -> bool {
+        true
+    }
+}
 
 /// The folders of a Toolcrib.
 #[derive(Default)]
@@ -19,13 +49,15 @@ pub(crate) struct ToolFolders {
     ids: Vec<String>,
     /// Held while they load, so that an older look never replaces a newer one.
     held: Mutex<Held>,
+    /// How scripts are run; `None` = they are not.
+    setup: Option<Setup>,
     /// When they were loaded first; taken by the first look after that.
     loaded: std::sync::Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
 struct Held {
-    sources: Vec<FolderSource>,
+    sources: Vec<Box<dyn Folder>>,
     /// What each looked like when it was loaded last.
     seen: HashMap<String, u64>,
 }
@@ -34,11 +66,12 @@ struct Held {
 const FRESH: Duration = Duration::from_secs(1);
 
 impl ToolFolders {
-    /// The folders of these settings, with the values that are configured for their tools.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let ids = settings.tool_folders.iter().map(|folder| folder.id.clone()).collect();
-        let held = Held { sources: sources(settings), seen: HashMap::new() };
-        Self { ids, held: Mutex::new(held), ..Self::default() }
+    /// The folders of these settings, with the values that are configured for their tools, and the scripts in them, which run like this.
+    pub(crate) fn new(settings: &Settings, setup: Option<Setup>) -> Self {
+        let sources = sources(settings, setup.as_ref());
+        let ids = sources.iter().map(|source| source.id().to_owned()).collect();
+        let held = Held { sources, seen: HashMap::new() };
+        Self { ids, held: Mutex::new(held), setup, ..Self::default() }
     }
 
     /// Sets the same folders up by other settings: all of them are read first, then `change` is made, then their tools come in.
@@ -52,12 +85,13 @@ impl ToolFolders {
         change: impl FnOnce(),
     ) -> Result<(), ToolError> {
         let mut held = self.held.lock().await;
-        let (sources, mut seen) = (sources(settings), HashMap::new());
+        let (sources, mut seen) = (sources(settings, self.setup.as_ref()), HashMap::new());
         let mut read = Vec::with_capacity(sources.len());
         for source in &sources {
             // Before it is read: what changes meanwhile is read again the next time.
             seen.insert(source.id().to_owned(), source.fingerprint());
-            read.push(FixedSource::new(source.id(), source.load().await?).remote());
+            let tools = FixedSource::new(source.id(), source.load().await?);
+            read.push(if source.is_remote() { tools.remote() } else { tools });
         }
         change();
         for source in &read {
@@ -91,16 +125,32 @@ impl ToolFolders {
     /// # Errors
     /// What is wrong with those that could not be loaded, as one error; all others are loaded, and these are tried again the next time.
     pub(crate) async fn load(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
+        self.load_those(catalog, |_| true).await
+    }
+
+    /// The same of scripts alone, which costs so little that it may be done all the time.
+    ///
+    /// # Errors
+    /// See [`load`](Self::load).
+    pub(crate) async fn load_chains(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
+        self.load_those(catalog, |folder| folder.is_cheap()).await
+    }
+
+    async fn load_those(
+        &self,
+        catalog: &dyn Catalog,
+        which: fn(&dyn Folder) -> bool,
+    ) -> Result<bool, ToolError> {
         let mut held = self.held.lock().await;
         let Held { sources, seen } = &mut *held;
         let mut changed = false;
         let mut failed: Option<ToolError> = None;
-        for source in &*sources {
+        for source in sources.iter().filter(|source| which(&***source)) {
             let now = source.fingerprint();
             if seen.get(source.id()) == Some(&now) {
                 continue;
             }
-            match catalog.attach(source).await {
+            match catalog.attach(&**source).await {
                 Ok(_) => {
                     seen.insert(source.id().to_owned(), now);
                     changed = true;
@@ -119,8 +169,14 @@ impl ToolFolders {
     }
 }
 
-fn sources(settings: &Settings) -> Vec<FolderSource> {
-    settings.tool_folders.iter().map(|folder| source(folder, settings)).collect()
+/// Programs come before scripts: these cannot take the name of one.
+fn sources(settings: &Settings, setup: Option<&Setup>) -> Vec<Box<dyn Folder>> {
+    let folders = &settings.tool_folders;
+    let programs = folders.iter().map(|folder| Box::new(source(folder, settings)) as Box<_>);
+    let scripts = setup.into_iter().flat_map(|setup| {
+        folders.iter().map(|folder| Box::new(python_settings::saved_chains(folder, setup)) as _)
+    });
+    programs.chain(scripts).collect()
 }
 
 fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
@@ -176,7 +232,7 @@ fn broken(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use toolcrib_core::{Source, SwitchState, ToolInfo, View, ViewRequest};
+    use toolcrib_core::{SwitchState, ToolInfo, View, ViewRequest};
     use toolcrib_engine::Engine;
 
     use super::*;
@@ -234,7 +290,7 @@ mod tests {
         let engine = Engine::builder().build();
         let catalog = Refusing { inner: engine.catalog(), refuses: AtomicBool::new(true) };
         let names = || catalog.infos().iter().map(|info| info.id.to_string()).collect::<Vec<_>>();
-        let folders = ToolFolders::new(&settings);
+        let folders = ToolFolders::new(&settings, None);
         for _ in 0..2 {
             assert_eq!(folders.load(&catalog).await.unwrap_err().message, "No room for it.");
             assert_eq!(names(), ["good_tool"]);

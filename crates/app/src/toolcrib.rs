@@ -453,16 +453,18 @@ impl Builder {
             builtins = builtins.with_opener(opener.clone());
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
-        let (kernels, mut saved) = (Arc::new(Kernels::default()), Vec::new());
+        let discovery = Discovery::new(&self.settings.discovery)?;
+        let (kernels, mut scripts) = (Arc::new(Kernels::default()), None);
         if let Some(python) = &self.settings.python {
             let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
             let backend = workbench.as_ref().map(|bench| bench.backend());
-            let setup = python_settings::setup(python, &self.settings.state, denied, backend);
-            saved = python_settings::saved_chains(&self.settings.tool_folders, &setup);
+            let search = Arc::new(discovery.for_scripts(&engine.shared_catalog()));
+            let state = &self.settings.state;
+            let setup = python_settings::setup(python, state, denied, backend, search);
+            scripts = Some(setup.clone());
             let source = toolcrib_chain::source_with(setup, Arc::clone(&kernels));
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
-        let discovery = Discovery::new(&self.settings.discovery)?;
         let finds = discovery.source(&engine.shared_catalog());
         engine.catalog().attach(&finds).await.map_err(SetupError::Source)?;
         for source in &self.sources {
@@ -472,11 +474,8 @@ impl Builder {
         let mcp = mcp_servers(&self.settings, workbench.clone(), &stores, secrets)?;
         mcp.attach(&engine.shared_catalog()).await;
         // Folders come last: none of them can take the name of a tool of ours.
-        let folders = ToolFolders::new(&self.settings);
+        let folders = ToolFolders::new(&self.settings, scripts);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
-        for chains in &saved {
-            engine.catalog().attach(chains).await.map_err(SetupError::Source)?;
-        }
         hooks.know(&engine);
         let toolcrib = Toolcrib {
             engine,

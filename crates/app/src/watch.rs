@@ -1,5 +1,5 @@
 //! Watches for switches that somebody else has set: another process, a command, a file. What is found is in force here before a call starts
-//! on what was known before, and a kill switch stops what is at work.
+//! on what was known before, and a kill switch stops what is at work. Scripts that somebody keeps as tools are taken up too.
 
 use std::time::Duration;
 
@@ -12,6 +12,10 @@ use crate::toolcrib::Toolcrib;
 /// How often is looked: twice within the time that what is known of switches may be old
 /// ([`SWITCHES_AGE`](crate::SWITCHES_AGE)), so that no call has to look by itself.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How many looks there are from one look at the scripts that are kept as tools to the next: a second, so that a saved one is there at once, as far as
+/// people can tell.
+const LOOKS_AT_SCRIPTS: u32 = 20;
 
 /// What a look found that somebody may want to be told.
 #[derive(Debug)]
@@ -43,7 +47,7 @@ async fn watch(toolcrib: Toolcrib, told: impl Fn(Found)) {
     // They were read when the process began.
     let mut look = tokio::time::interval_at(Instant::now() + LOOK, LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut fails = false;
+    let (mut fails, mut looks) = (false, 0);
     let stop_running = || {
         let stopped = toolcrib.stop_running();
         if !stopped.is_empty() {
@@ -64,5 +68,9 @@ async fn watch(toolcrib: Toolcrib, told: impl Fn(Found)) {
         }
         // Whatever it was stopped by, and calls that came in between.
         stop_running();
+        looks = (looks + 1) % LOOKS_AT_SCRIPTS;
+        if looks == 0 {
+            toolcrib.refresh_scripts().await;
+        }
     }
 }

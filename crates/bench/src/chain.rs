@@ -1,10 +1,12 @@
 //! What scripts that call tools cost: a worker that waits, a call over the bridge beside the same call through the door alone, a script that is put
-//! aside and gone on with, and how long after its time a hostile one is gone.
+//! aside and gone on with, and how long after its time a hostile one is gone. Beside them the floor of a bridged call: a message to another process and
+//! back.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
 use toolcrib_app::core::{
     Answer, Batch, Call, Decision, DecisionRecord, Invoker as _, Origin, RawArgs,
@@ -49,6 +51,11 @@ pub(crate) fn run(table: &mut Table) {
     script("1");
     let empty = median((0..SCRIPTS).map(|_| script("1")));
     table.at_most("chain: a script without calls, its worker waits", empty, "ms", 1.0);
+    let rested = median((0..SCRIPTS).map(|_| {
+        std::thread::sleep(PAUSE);
+        ms(&runtime, &tools, "get_current_time", &json!({}))
+    }));
+    table.figure("chain: any call through the door after the same pause", rested, "ms");
     let code = format!("for i in range({CALLS}): await get_current_time()\n1");
     let full = median((0..SCRIPTS).map(|_| script(&code)));
     let door = median((0..SCRIPTS).map(|_| {
@@ -59,6 +66,7 @@ pub(crate) fn run(table: &mut Table) {
         begun.elapsed().as_secs_f64() * 1000.0 / f64::from(CALLS)
     }));
     let bridged = (full - empty) / f64::from(CALLS) - door;
+    table.figure("chain: a message to another process and back", ping(&runtime) * 1000.0, "µs");
     table.figure("chain: the same call through the door alone", door * 1000.0, "µs");
     table.at_most("chain: a bridged call, over the door", bridged * 1000.0, "µs", 30.0);
     let gathered = format!(
@@ -70,11 +78,14 @@ pub(crate) fn run(table: &mut Table) {
     let late = HOSTILE.iter().map(|code| {
         std::thread::sleep(PAUSE);
         let args = json!({"code": code, "timeout": 1});
-        ms(&runtime, &tools, "tool_chain", &args) - 1000.0
+        let late = ms(&runtime, &tools, "tool_chain", &args) - 1000.0;
+        table.figure(format!("chain: beyond its limit: {}", code.replace('\n', "; ")), late, "ms");
+        late
     });
+    let late: Vec<f64> = late.collect();
     table.at_most(
         "chain: hostile scripts, beyond their limit",
-        late.fold(0.0, f64::max),
+        late.into_iter().fold(0.0, f64::max),
         "ms",
         100.0,
     );
@@ -136,11 +147,40 @@ async fn toolcrib(folder: &Path) -> Toolcrib {
     Toolcrib::builder(settings).build().await.expect("a Toolcrib")
 }
 
-fn ms(runtime: &Runtime, tools: &Toolcrib, tool: &str, args: &Value) -> f64 {
-    let begun = Instant::now();
-    let args = RawArgs::from(args.clone());
-    drop(runtime.block_on(tools.call(tool, args, Origin::Cli)));
-    begun.elapsed().as_secs_f64() * 1000.0
+/// A call in a task of the runtime, as in the daemon: whoever waits for it has a thread of its own.
+fn ms(runtime: &Runtime, tools: &Toolcrib, tool: &'static str, args: &Value) -> f64 {
+    let (tools, args) = (tools.clone(), RawArgs::from(args.clone()));
+    let call = async move {
+        let begun = Instant::now();
+        drop(tools.call(tool, args, Origin::Cli).await);
+        begun.elapsed().as_secs_f64() * 1000.0
+    };
+    runtime.block_on(runtime.spawn(call)).expect("a call")
+}
+
+/// The least that a bridged call may take: bytes through a pipe to a process that sends them back.
+fn ping(runtime: &Runtime) -> f64 {
+    let pings = async {
+        let mut cat = tokio::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("cat");
+        let mut to = cat.stdin.take().expect("its input");
+        let mut from = cat.stdout.take().expect("its output");
+        let mut message = [7; 200];
+        let mut took = Vec::new();
+        for _ in 0..2000 {
+            let begun = Instant::now();
+            to.write_all(&message).await.expect("there");
+            from.read_exact(&mut message).await.expect("back");
+            took.push(begun.elapsed().as_secs_f64() * 1000.0);
+        }
+        drop(to);
+        cat.wait().await.expect("its end");
+        median(took.into_iter())
+    };
+    runtime.block_on(runtime.spawn(pings)).expect("pings")
 }
 
 fn median(took: impl Iterator<Item = f64>) -> f64 {

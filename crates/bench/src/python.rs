@@ -67,11 +67,15 @@ async fn toolcrib(folder: &std::path::Path) -> Toolcrib {
     Toolcrib::builder(settings).build().await.expect("a Toolcrib")
 }
 
+/// A call in a task of the runtime, as in the daemon: whoever waits for it has a thread of its own.
 fn ms(runtime: &Runtime, tools: &Toolcrib, args: &serde_json::Value) -> f64 {
-    let begun = Instant::now();
-    let args = RawArgs::from(args.clone());
-    drop(runtime.block_on(tools.call("code_exec", args, Origin::Cli)));
-    begun.elapsed().as_secs_f64() * 1000.0
+    let (tools, args) = (tools.clone(), RawArgs::from(args.clone()));
+    let call = async move {
+        let begun = Instant::now();
+        drop(tools.call("code_exec", args, Origin::Cli).await);
+        begun.elapsed().as_secs_f64() * 1000.0
+    };
+    runtime.block_on(runtime.spawn(call)).expect("a call")
 }
 
 fn median(took: impl Iterator<Item = f64>) -> f64 {

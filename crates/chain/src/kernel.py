@@ -41,6 +41,8 @@ class Kernel:
         self.running = False
         self.loop = None
         self.plots = 0
+        self.value = None
+        self.mark = ""
         self.seen = self.files()
         # The line that a plot cannot be shown: it is saved instead.
         warnings.filterwarnings("ignore", message=".*non-interactive.*")
@@ -57,7 +59,32 @@ class Kernel:
             order = self.hear()
             if order is None:
                 return
-            self.say(self.answer(order))
+            self.say(self.script(order) if order["do"] == "script" else self.answer(order))
+
+    def script(self, order):
+        """Runs code that may call tools."""
+        self.mark = order["mark"]
+        bridge = Bridge(self, order["names"])
+        self.loop = bridge.loop
+        self.space.__dict__.update(bridge.functions())
+        if order.get("args") is not None:
+            self.space.args = order["args"]
+        answer = self.answer({"id": 0, "code": order["code"], "mark": order["mark"]})
+        try:
+            data = plain(self.value, "The value")
+            if len(json.dumps(data)) <= VALUE_BYTES:
+                answer["data"] = data
+        except (TypeError, ValueError, RecursionError):
+            pass
+        return answer
+
+    def over(self, text):
+        """Ends a script from outside of it."""
+        sys.stdout.flush()
+        os.write(1, self.mark.encode())
+        raised = {"kind": "RuntimeError", "message": text, "trace": f"RuntimeError: {text}"}
+        self.say({"say": "done", "id": 0, "raised": raised})
+        os._exit(0)
 
     def hear(self):
         head = self.exactly(4)
@@ -122,6 +149,9 @@ class Kernel:
     def run(self, code, name):
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
         tree = ast.parse(code, name)
+        if returns(tree.body):
+            whole = ast.parse("async def script(): pass\nawait script()", name)
+            whole.body[0].body, tree = tree.body, whole
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)
@@ -142,7 +172,7 @@ class Kernel:
     def shown(self, value):
         if value is None:
             return None
-        self.space._ = value
+        self.space._ = self.value = value
         text = repr(value)
         data = text.encode("utf-8", "replace")
         kind = type(value)
@@ -154,7 +184,7 @@ class Kernel:
         frames = list(traceback.extract_tb(error.__traceback__))
         own = [place for place, frame in enumerate(frames) if frame.filename == name]
         # What comes before is this program.
-        frames = frames[own[0]:] if own else []
+        frames = [frame for frame in frames[own[0]:] if not is_bridge(frame)] if own else []
         for frame in frames:
             if frame.filename == name:
                 line = frame.lineno
@@ -240,5 +270,3 @@ class Kernel:
                     pass
         return some
 
-
-Kernel().serve()

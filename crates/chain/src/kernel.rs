@@ -11,7 +11,7 @@ use toolcrib_sandbox::{
     Backend, Duplex, Ended, Job, Level, Network, Output, Policy, Process, Resources, Stop,
 };
 
-use crate::expression::{Death, End, Ran};
+use crate::expression::{Death, End, Marked, Ran, Worker};
 use crate::frame;
 use crate::interpreter::Interpreter;
 use crate::printed::Printed;
@@ -20,7 +20,7 @@ use crate::refusal::{not_ready, refusal};
 use crate::scratch::Scratch;
 
 /// The program of a kernel.
-const PROGRAM: &str = include_str!("kernel.py");
+const PROGRAM: &str = concat!(include_str!("kernel.py"), include_str!("bridge.py"));
 
 /// How long a start may take: an interpreter whose files nobody has read for long, on a busy machine.
 const START: Duration = Duration::from_secs(30);
@@ -73,7 +73,7 @@ pub(crate) struct Kernel {
 }
 
 /// The output of one call, up to the mark that ends it.
-struct UpToMark {
+pub(crate) struct UpToMark {
     mark: Vec<u8>,
     /// What may be the beginning of the mark.
     held: Vec<u8>,
@@ -81,11 +81,11 @@ struct UpToMark {
 }
 
 impl UpToMark {
-    fn new(mark: &str) -> Self {
+    pub(crate) fn new(mark: &str) -> Self {
         Self { mark: mark.as_bytes().to_vec(), held: Vec::new(), ended: false }
     }
 
-    fn push(&mut self, bytes: &[u8], printed: &mut Printed<'_>) {
+    pub(crate) fn push(&mut self, bytes: &[u8], printed: &mut Printed<'_>) {
         if self.ended {
             return;
         }
@@ -95,6 +95,21 @@ impl UpToMark {
         let certain = found.unwrap_or_else(|| self.held.len().saturating_sub(self.mark.len()));
         printed.push(self.held.get(..certain).unwrap_or_default());
         self.held.drain(..certain);
+    }
+
+    /// Takes what is left up to the mark, for a short time.
+    pub(crate) async fn rest(mut self, from: &mut Output, printed: &mut Printed<'_>) {
+        let mut piece = vec![0; PIECE];
+        let reading = async {
+            while !self.ended {
+                match from.read(&mut piece).await {
+                    Ok(count @ 1..) => self.push(piece.get(..count).unwrap_or_default(), printed),
+                    _ => return,
+                }
+            }
+        };
+        let _ = timeout(GRACE, reading).await;
+        self.give_up(printed);
     }
 
     /// What was held, where no mark comes any more.
@@ -171,6 +186,20 @@ impl Kernel {
             self.process.signal(SIGSTOP);
         }
         Ran { end, level: self.process.level, engine: self.engine.clone() }
+    }
+
+    /// The same as the worker of one script, whose files go with what comes beside it.
+    pub(crate) fn for_script(self) -> (Worker, Scratch) {
+        let (from, to) = tokio::io::split(self.bridge);
+        let mark = format!("\0{}\0", toolcrib_core::CallId::fresh());
+        let worker = Worker {
+            process: self.process,
+            to: Box::new(to),
+            from: Box::new(tokio::io::BufReader::new(from)),
+            engine: self.engine,
+            output: Some(Marked { from: self.output, mark }),
+        };
+        (worker, self.folder)
     }
 
     /// Whether it can run more.
@@ -275,18 +304,8 @@ impl Kernel {
     }
 
     /// Takes what was printed before the answer was given, to the mark after it. Code that closed its output has none.
-    async fn rest_of_output(&mut self, mut output: UpToMark, printed: &mut Printed<'_>) {
-        let mut piece = vec![0; PIECE];
-        let reading = async {
-            while !output.ended {
-                match self.output.read(&mut piece).await {
-                    Ok(count @ 1..) => output.push(piece.get(..count).unwrap_or_default(), printed),
-                    _ => return,
-                }
-            }
-        };
-        let _ = timeout(GRACE, reading).await;
-        output.give_up(printed);
+    async fn rest_of_output(&mut self, output: UpToMark, printed: &mut Printed<'_>) {
+        output.rest(&mut self.output, printed).await;
     }
 
     async fn kill(&mut self) {

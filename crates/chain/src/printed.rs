@@ -5,6 +5,9 @@ use toolcrib_core::{Block, CallCtx, StreamSink};
 /// Bytes that are kept here before a stream is opened. Below what a model is shown, so that short output makes no artifact.
 const SHORT: usize = 16_000;
 
+/// Bytes that are kept at all: what prints without end fills no disk, and takes no time to be put away.
+const MOST: usize = 8 << 20;
+
 /// Bytes of the end that errors repeat.
 const RECENT: usize = 1_000;
 
@@ -14,11 +17,13 @@ pub(crate) struct Printed<'a> {
     short: Vec<u8>,
     long: Option<Box<dyn StreamSink>>,
     recent: Vec<u8>,
+    /// Bytes of it, kept or not.
+    all: usize,
 }
 
 impl<'a> Printed<'a> {
     pub(crate) fn new(ctx: &'a CallCtx) -> Self {
-        Self { ctx, short: Vec::new(), long: None, recent: Vec::new() }
+        Self { ctx, short: Vec::new(), long: None, recent: Vec::new(), all: 0 }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -26,6 +31,9 @@ impl<'a> Printed<'a> {
         self.recent.extend_from_slice(end);
         let excess = self.recent.len().saturating_sub(RECENT);
         self.recent.drain(..excess);
+        let room = MOST.saturating_sub(self.all);
+        self.all = self.all.saturating_add(bytes.len());
+        let bytes = bytes.get(..room).unwrap_or(bytes);
         if let Some(long) = &mut self.long {
             return long.write(bytes);
         }
@@ -65,7 +73,13 @@ impl<'a> Printed<'a> {
     /// All of it; `None` = nothing was printed.
     pub(crate) fn finish(self) -> Option<Block> {
         match self.long {
-            Some(long) => Some(long.finish()),
+            Some(mut long) => {
+                if self.all > MOST {
+                    let more = self.all - MOST;
+                    long.write(format!("\n[{more} bytes more, which were not kept]\n").as_bytes());
+                }
+                Some(long.finish())
+            }
             None if self.short.is_empty() => None,
             None => Some(Block::text(String::from_utf8_lossy(&self.short))),
         }

@@ -45,6 +45,9 @@ pub(crate) struct Script {
     pub(crate) names: Vec<String>,
     /// The value `args`, if it is called with any.
     pub(crate) args: Option<Value>,
+    /// What a kernel prints last of all.
+    #[serde(default)]
+    pub(crate) mark: String,
 }
 
 /// See [`Order::Thaw`].
@@ -52,6 +55,8 @@ pub(crate) struct Script {
 pub(crate) struct Thaw {
     /// What [`Said::Frozen`] gave.
     pub(crate) snapshot: String,
+    /// How long it may go on computing, in milliseconds.
+    pub(crate) time_ms: u64,
     pub(crate) memory: u64,
     pub(crate) names: Vec<String>,
 }

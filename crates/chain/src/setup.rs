@@ -10,6 +10,7 @@ use toolcrib_sandbox::{Backend, Level};
 
 use crate::environment::Environment;
 use crate::kernels::Kernels;
+use crate::pool::Workers;
 use crate::script::{ToolChain, ToolSearch};
 use crate::tool::CodeExec;
 
@@ -43,6 +44,8 @@ pub struct Setup {
     pub minimum: Level,
     /// Bytes of memory of one kernel with all its processes.
     pub memory: u64,
+    /// The interpreters, which all tools that are made with this share.
+    pub workers: Workers,
 }
 
 impl std::fmt::Debug for Setup {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::Mutex;
 use toolcrib_core::{
     Assessment, CallCtx, Effect, ErrorType, Example, Permission, Reach, Risk, Tool, ToolError,
     ToolName, ToolOutput, ToolSpec, Trust, remote_name, schema,
@@ -14,13 +13,13 @@ use toolcrib_core::{
 use toolcrib_sandbox::Level as SandboxLevel;
 
 use crate::answer::{self, About, Level};
-use crate::environment::EnvironmentState;
 use crate::expression::{AT_ONCE, End, Expressions, Ran};
-use crate::interpreter::{Interpreter, InterpreterError};
-use crate::kernel::{Kernel, Making};
+use crate::kernel::Kernel;
 use crate::kernels::Kernels;
+use crate::pool::Workers;
 use crate::printed::Printed;
 use crate::protocol::{Done, Raised};
+use crate::pythons::Pythons;
 use crate::setup::Setup;
 
 /// The name of the tool.
@@ -47,10 +46,9 @@ const LAST: Duration = Duration::from_millis(500);
 /// The tool.
 pub(crate) struct CodeExec {
     setup: Setup,
-    expressions: Arc<Expressions>,
+    expressions: Expressions,
     kernels: Arc<Kernels>,
-    /// The Python that was found, and what there was of the managed environment then.
-    found: Mutex<Option<(EnvironmentState, Interpreter)>>,
+    pythons: Arc<Pythons>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -174,9 +172,9 @@ impl Tool for CodeExec {
 impl CodeExec {
     pub(crate) fn new(mut setup: Setup, kernels: Arc<Kernels>) -> Self {
         setup.minimum = setup.minimum.max(SandboxLevel::Reduced);
-        let backend = Arc::clone(&setup.backend);
-        let expressions = Expressions::new(backend, setup.worker.clone(), setup.minimum, AT_ONCE);
-        Self { setup, expressions: Arc::new(expressions), kernels, found: Mutex::default() }
+        let expressions = Expressions::new(Workers::of(&setup), AT_ONCE);
+        let pythons = Pythons::new(setup.clone());
+        Self { setup, expressions, kernels, pythons }
     }
 
     /// The level that a call means, where `full` may not be used too.
@@ -198,7 +196,7 @@ impl CodeExec {
     ) -> Result<ToolOutput, ToolError> {
         let Some(run) = ctx.run else {
             // Outside of a run nobody comes back for the variables.
-            let mut kernel = self.start().await?;
+            let mut kernel = self.pythons.start().await?;
             return self.run(ctx, args, &mut kernel, printed, Vec::new()).await;
         };
         let place = self.kernels.place(&run.to_string());
@@ -209,7 +207,7 @@ impl CodeExec {
             }
         };
         let reset = args.reset.unwrap_or(false);
-        let (mut kernel, gone) = seat.kernel(reset, self.start()).await?;
+        let (mut kernel, gone) = seat.kernel(reset, self.pythons.start()).await?;
         let gone = gone.map(|why| {
             format!("(This is a new start: the variables of before are gone because {why}.)")
         });
@@ -246,34 +244,6 @@ impl CodeExec {
         let advice = if kernel.has_packages() { no_advice } else { offer_packages };
         answer::answer(ctx, ran, printed, About { level: Level::Full, limit, notes, files, advice })
     }
-
-    async fn start(&self) -> Result<Kernel, ToolError> {
-        let interpreter = &self.interpreter().await.map_err(|error| no_python(&error))?;
-        let Setup { backend, scratch, denied, minimum, memory, .. } = &self.setup;
-        let (minimum, memory) = (*minimum, *memory);
-        Kernel::start(&Making { backend, interpreter, scratch, denied, minimum, memory }).await
-    }
-
-    /// The Python for a new kernel. It is looked for again when the managed environment came or went.
-    async fn interpreter(&self) -> Result<Interpreter, InterpreterError> {
-        let Setup { program, env, environment, .. } = &self.setup;
-        let mut found = self.found.lock().await;
-        let state = environment.state();
-        if let Some((then, interpreter)) = &*found
-            && *then == state
-        {
-            return Ok(interpreter.clone());
-        }
-        let interpreter = match program {
-            Some(program) => Interpreter::at(program, env).await?,
-            None => match environment.interpreter(env).await {
-                Some(interpreter) => interpreter?,
-                None => Interpreter::find(env).await?,
-            },
-        };
-        *found = Some((state, interpreter.clone()));
-        Ok(interpreter)
-    }
 }
 
 /// How long the code of a call may run: what it asks for, within what its call has left.
@@ -304,19 +274,4 @@ fn offer_packages(raised: &Raised) -> Option<String> {
     ["numpy", "pandas", "matplotlib"].contains(&name).then(|| {
         "(numpy, pandas and matplotlib are not installed. Do without them, or ask the user to run `toolcrib python install`.)".to_owned()
     })
-}
-
-fn no_python(error: &InterpreterError) -> ToolError {
-    let text = match error {
-        InterpreterError::NotFound => {
-            "There is no Python on this machine, which the level full needs. Use the level expression, or tell the user to install Python 3.10 or newer, or to name one as `python.program` in the configuration."
-        }
-        InterpreterError::TooOld { .. } => {
-            "The Python of this machine is too old for the level full. Use the level expression, or tell the user to install Python 3.10 or newer, or to name one as `python.program` in the configuration."
-        }
-        InterpreterError::Broken { .. } => {
-            "The Python of this machine does not work. Use the level expression, or tell the user that `toolcrib python status` says what is wrong."
-        }
-    };
-    ToolError::new(ErrorType::NotConfigured, text).with_detail(error.to_string())
 }

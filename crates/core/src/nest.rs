@@ -49,6 +49,16 @@ pub trait Children: Send + Sync {
 
     /// Runs a call as a child of the running one. Several may be at work at once; more than the engine's limit for a batch wait.
     fn invoke(&self, call: Call, turn: Turn) -> BoxFuture<'_, Answer>;
+
+    /// Waits for the decision about a call that [`invoke`](Self::invoke) has answered as waiting, and goes on with it then; for whoever cannot be put
+    /// aside. `None` = nobody decided in this time.
+    fn decided<'a>(
+        &'a self,
+        call: Call,
+        turn: Turn,
+        request: &'a ApprovalRequest,
+        at_most: Duration,
+    ) -> BoxFuture<'a, Option<Answer>>;
 }
 
 /// How a running call that makes calls ends.

@@ -213,9 +213,10 @@ impl Offspring {
         self.busy.total()
     }
 
-    async fn run(&self, call: Call, turn: Turn) -> Answer {
+    /// Runs a call; `again` = it may have run before.
+    async fn run(&self, call: Call, turn: Turn, again: bool) -> Answer {
         let _busy = Running::of(&self.busy);
-        if self.again && !self.is_free(call.id).await {
+        if again && !self.is_free(call.id).await {
             let text = "The call was stopped while it ran elsewhere. Whether it took effect is unknown: check before you call it again.";
             return batch::refused(call, ToolError::new(ErrorType::UnknownOutcome, text));
         }
@@ -236,7 +237,7 @@ impl Offspring {
             run: self.parent.run,
             context: Arc::clone(&self.context),
             view: Arc::clone(&self.parent.view),
-            again: self.again,
+            again,
             ..Batch::new(Origin::Chain, vec![call.clone()])
         };
         let watch = Some(Arc::new(watch) as Arc<dyn Watch>);
@@ -262,6 +263,39 @@ impl Offspring {
             return question::failed(outcome, ToolError::execution(text));
         }
         question::answer(&self.engine, outcome, question, batch, within).await
+    }
+
+    /// A question as those see it who look on: for them the parent waits.
+    fn shown(&self, request: &ApprovalRequest) -> ApprovalRequest {
+        let parent = self.parent.calls.first().map_or(request.call, |parent| parent.id);
+        ApprovalRequest { call: parent, ..request.clone() }
+    }
+
+    /// Waits for a decision, at most so long; it counts as waiting for people.
+    async fn decision(
+        &self,
+        request: &ApprovalRequest,
+        at_most: Duration,
+    ) -> Option<DecisionRecord> {
+        let _waits = Running::of(&self.waits);
+        if let Some(watch) = &self.watch {
+            watch.asked(&self.shown(request));
+        }
+        let end = Instant::now() + at_most;
+        loop {
+            let stored = self.engine.approvals.get(request.id).await;
+            if let Ok(Some((_, Some(record)))) = stored {
+                return Some(record);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            tokio::select! {
+                () = self.cancel.cancelled() => return None,
+                () = tokio::time::sleep(left.min(LOOK)) => {}
+            }
+        }
     }
 
     /// Waits until nobody else runs this call; `false` = this one was stopped meanwhile.
@@ -297,7 +331,23 @@ impl Children for Offspring {
     }
 
     fn invoke(&self, call: Call, turn: Turn) -> BoxFuture<'_, Answer> {
-        Box::pin(self.run(call, turn))
+        Box::pin(self.run(call, turn, self.again))
+    }
+
+    fn decided<'a>(
+        &'a self,
+        call: Call,
+        turn: Turn,
+        request: &'a ApprovalRequest,
+        at_most: Duration,
+    ) -> BoxFuture<'a, Option<Answer>> {
+        Box::pin(async move {
+            let record = self.decision(request, at_most).await?;
+            if let Some(watch) = &self.watch {
+                watch.decided(&self.shown(request), &record);
+            }
+            Some(self.run(call, turn, true).await)
+        })
     }
 }
 

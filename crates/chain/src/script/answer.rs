@@ -42,7 +42,7 @@ fn stopped(end: &End, seconds: f64) -> Option<(&'static str, String)> {
 /// The result of a script.
 pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) -> ToolOutput {
     let spent = chain.spent();
-    let (book, trust) = (chain.book, chain.trust);
+    let (book, trust, advice) = (chain.book, chain.trust, chain.advice);
     let ctx = chain.ctx;
     let mut lines: Vec<String> = printed(ctx, chain.printed.finish()).into_iter().collect();
     let stopped = stopped(&end, chain.limit.as_secs_f64());
@@ -64,6 +64,7 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
         }
         (None, Some(raised)) => {
             lines.push(ends(&trace(raised), TRACEBACK_BYTES));
+            lines.extend(advice.map(str::to_owned));
             let message: String = raised.message.chars().take(ERROR_CHARS).collect();
             ("error", Some(json!({"type": raised.kind, "message": message, "line": raised.line})))
         }

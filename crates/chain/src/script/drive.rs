@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::io::AsyncReadExt as _;
 use tokio::time::sleep;
 use toolcrib_core::{
     Answer, ApprovalRequest, ArtifactRef, BoxFuture, Call, CallCtx, CallId, Children, RawArgs,
@@ -14,16 +15,17 @@ use toolcrib_sandbox::Output;
 
 use super::book::{Book, Status};
 use super::kept::Suspended;
-use super::policy::{self, CALL_TIME, MOST_CALLS};
+use super::policy::{self, APPROVAL_TIME, CALL_TIME, MOST_CALLS};
 use super::search::{self, FOUND, ToolSearch};
 use super::{stub, told};
-use crate::expression::{Death, Worker};
+use crate::expression::{Death, Marked, SLACK, Worker};
 use crate::frame;
+use crate::kernel::UpToMark;
 use crate::printed::Printed;
 use crate::protocol::{Asks, Done, Kind, Order, PROTOCOL, Reply, Said, Script, Thaw, Wanted};
 
-/// How long after its time a worker is waited for that bounds itself: it is killed by then (issue 8: limit + 100 ms).
-const SLACK: Duration = Duration::from_millis(50);
+/// Bytes of output of a kernel that are read at once.
+const PIECE: usize = 16 << 10;
 
 /// Bytes of memory of a script.
 const MEMORY: u64 = 256 << 20;
@@ -80,6 +82,10 @@ pub(super) struct Chain<'a> {
     args: Option<serde_json::Value>,
     /// Calls that it waited for when it was put aside.
     left: Vec<(Wanted, usize)>,
+    /// Whether it stays where it is while people are waited for: nobody can put a process of CPython aside.
+    stays: bool,
+    /// What may help where it failed.
+    pub(super) advice: Option<&'static str>,
 }
 
 impl<'a> Chain<'a> {
@@ -106,7 +112,15 @@ impl<'a> Chain<'a> {
             open: Vec::new(),
             args: None,
             left: Vec::new(),
+            stays: false,
+            advice: None,
         }
+    }
+
+    /// The same for a worker that cannot be put aside.
+    pub(super) fn staying(mut self) -> Self {
+        self.stays = true;
+        self
     }
 
     /// The same called with these arguments.
@@ -124,17 +138,20 @@ impl<'a> Chain<'a> {
         self.before = suspended.spent;
         self.left = suspended.open;
         let names = policy::names(&self.view);
-        Order::Thaw(Thaw { snapshot: suspended.snapshot, memory: MEMORY, names })
+        let left = self.limit.saturating_sub(suspended.spent);
+        let time_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        Order::Thaw(Thaw { snapshot: suspended.snapshot, time_ms, memory: MEMORY, names })
     }
 
-    /// The order for a script that begins.
-    pub(super) fn fresh(&self) -> Order {
+    /// The order for a script that begins in this worker.
+    pub(super) fn fresh(&self, worker: &Worker) -> Order {
         Order::Script(Script {
             code: self.code.to_owned(),
             time_ms: u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX),
             memory: MEMORY,
             names: policy::names(&self.view),
             args: self.args.clone(),
+            mark: worker.output.as_ref().map(|output| output.mark.clone()).unwrap_or_default(),
         })
     }
 
@@ -161,34 +178,51 @@ impl<'a> Chain<'a> {
 
     /// Runs it in a worker until it ends or waits for a person.
     pub(super) async fn run(&mut self, worker: &mut Worker, order: Order) -> End {
-        let end = match self.talk(worker, order).await {
+        let mut marked =
+            worker.output.take().map(|Marked { from, mark }| (from, UpToMark::new(&mark)));
+        let ended = self.talk(worker, &mut marked, order).await;
+        if matches!(ended, Ok(End::TimedOut) | Err(_)) {
+            // Now, so that its output has an end.
+            worker.stop();
+        }
+        if let Some((mut from, output)) = marked {
+            output.rest(&mut from, &mut self.printed).await;
+        }
+        let end = match ended {
             Ok(end) => end,
+            // It ended itself because its time was over.
+            Err(_) if self.left_of(Duration::ZERO).is_none() => End::TimedOut,
             Err(error) => End::Died(Death::Other(error.to_string())),
         };
         match end {
             End::Died(Death::Other(words)) if words.is_empty() => End::Died(worker.death().await),
             End::Done(done) => End::Done(done),
             other => {
-                worker.stop().await;
+                worker.stop();
                 other
             }
         }
     }
 
-    async fn talk(&mut self, worker: &mut Worker, order: Order) -> std::io::Result<End> {
+    async fn talk(
+        &mut self,
+        worker: &mut Worker,
+        marked: &mut Option<(Output, UpToMark)>,
+        order: Order,
+    ) -> std::io::Result<End> {
         let thaws = matches!(order, Order::Thaw(_));
         let Worker { to, from, .. } = worker;
         frame::send(to, &order).await?;
         let mut going: Going<'a> = FuturesUnordered::new();
         let mut replies: Vec<(u32, Reply)> = Vec::new();
         loop {
-            let Some(said) = self.listen(from, &mut going, &mut replies).await? else {
+            let Some(said) = self.listen(from, marked, &mut going, &mut replies).await? else {
                 return Ok(End::TimedOut);
             };
             match said {
                 Some(Said::Printed { text }) => self.printed.push(text.as_bytes()),
                 Some(Said::Asks(asks)) => {
-                    let told = self.told(asks);
+                    let told = self.told(asks).await;
                     frame::send(to, &Order::Told(told)).await?;
                 }
                 Some(Said::Waits { calls }) => {
@@ -225,6 +259,8 @@ impl<'a> Chain<'a> {
                 }
                 // It says that it waits before anything else.
                 None if thaws && !self.left.is_empty() => return Ok(End::Unreadable),
+                // It ended itself because its time was over.
+                None if self.left_of(Duration::ZERO).is_none() => return Ok(End::TimedOut),
                 None => return Ok(End::Died(Death::Other(String::new()))),
                 Some(_) => {
                     return Ok(End::Died(Death::Other("it broke the protocol".to_owned())));
@@ -237,16 +273,25 @@ impl<'a> Chain<'a> {
     async fn listen(
         &mut self,
         from: &mut Output,
+        marked: &mut Option<(Output, UpToMark)>,
         going: &mut Going<'a>,
         replies: &mut Vec<(u32, Reply)>,
     ) -> std::io::Result<Option<Option<Said>>> {
         let mut message = std::pin::pin!(frame::receive(from));
+        let mut piece = vec![0; if marked.is_some() { PIECE } else { 0 }];
         loop {
             let Some(left) = self.left_of(SLACK) else { return Ok(None) };
             tokio::select! {
                 biased;
                 said = &mut message => return said.map(Some),
                 Some(ended) = going.next() => self.ended(ended, replies),
+                read = read_of(marked, &mut piece) => match (read, &mut *marked) {
+                    (Ok(count @ 1..), Some((_, output))) => {
+                        output.push(piece.get(..count).unwrap_or_default(), &mut self.printed);
+                    }
+                    // It has closed its output.
+                    _ => *marked = None,
+                },
                 () = sleep(left) => {}
             }
         }
@@ -326,13 +371,30 @@ impl<'a> Chain<'a> {
     fn make(&self, wanted: Wanted, place: usize, call: Call, going: &Going<'a>) {
         let number = u32::try_from(place).unwrap_or(u32::MAX).saturating_add(1);
         let turn = Turn { limit: CALL_TIME, number, most: MOST_CALLS };
-        let answering = self.children.invoke(call, turn);
-        going.push(Box::pin(async move { Ended { wanted, place, answer: answering.await } }));
+        let (children, stays) = (self.children, self.stays);
+        going.push(Box::pin(async move {
+            let again = stays.then(|| call.clone());
+            let mut answer = children.invoke(call, turn).await;
+            if let (Answer::Suspended(request), Some(call)) = (&answer, again)
+                && let Some(decided) = children.decided(call, turn, request, APPROVAL_TIME).await
+            {
+                answer = decided;
+            }
+            Ended { wanted, place, answer }
+        }));
     }
 
     fn ended(&mut self, ended: Ended, replies: &mut Vec<(u32, Reply)>) {
         let Ended { wanted, place, answer } = ended;
         let outcome = match answer {
+            Answer::Suspended(request) if self.stays => {
+                self.book.ended(place, Status::Denied, 0.0);
+                let (tool, seconds) = (&request.tool, APPROVAL_TIME.as_secs());
+                let text = format!(
+                    "Approval for '{tool}' timed out after {seconds}s. Call this tool directly outside the chain for interactive approval."
+                );
+                return replies.push((wanted.id, Reply::Raise { kind: Kind::Denied, text }));
+            }
             Answer::Suspended(request) => return self.open.push(Open { wanted, place, request }),
             Answer::Done(outcome) => *outcome,
         };
@@ -354,12 +416,14 @@ impl<'a> Chain<'a> {
     }
 
     /// The answer to a question that is no call.
-    fn told(&self, asks: Asks) -> Reply {
+    async fn told(&mut self, asks: Asks) -> Reply {
         let text = asks.args.first().and_then(|arg| arg.as_str().map(str::to_owned));
         match (&*asks.what, text) {
             ("search", Some(words)) => {
-                let found = self.search.search(&self.view, &words, FOUND);
-                Reply::Value { value: search::told(found) }
+                match self.search.search(Arc::clone(&self.view), &words, FOUND).await {
+                    Ok(found) => Reply::Value { value: search::told(&found, FOUND) },
+                    Err(error) => Reply::Raise { kind: Kind::Error, text: error.message },
+                }
             }
             ("describe", Some(name)) => match policy::find(&self.view, &name) {
                 Some(entry) => Reply::Value { value: stub::of(entry.spec()).into() },
@@ -411,5 +475,16 @@ impl<'a> Chain<'a> {
             )),
             Err(error) => wrong(error.message),
         }
+    }
+}
+
+/// Reads what is printed, where that does not come with the messages.
+async fn read_of(
+    marked: &mut Option<(Output, UpToMark)>,
+    piece: &mut [u8],
+) -> std::io::Result<usize> {
+    match marked {
+        Some((from, _)) => from.read(piece).await,
+        None => std::future::pending().await,
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! `tool` is its definition, `drive` runs a script and its calls, `policy` says what it may not call, `book` keeps what it called, `told` turns
 //! outcomes into what the script gets, `kept` puts a script aside that waits for a person, `stub` shows tools as Python and `search` finds them.
+//! `saved` are scripts that are tools of their own, `folder` has their files.
 
 mod answer;
 mod book;
 mod drive;
+mod folder;
 mod kept;
 mod policy;
 mod saved;
@@ -14,6 +16,7 @@ mod stub;
 mod told;
 mod tool;
 
+pub use folder::{ChainError, ChainFolder, KeptChain};
 pub use saved::SavedChains;
-pub use search::{ByWords, ToolSearch};
+pub use search::{ByWords, Found, ToolSearch};
 pub(crate) use tool::ToolChain;

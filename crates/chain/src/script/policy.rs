@@ -16,6 +16,9 @@ pub(super) const CALL_TIME: Duration = Duration::from_secs(60);
 /// Time of the whole script, waiting for people excluded (seed 003).
 pub(super) const TOTAL_TIME: Duration = Duration::from_secs(300);
 
+/// How long a script that cannot be put aside waits for one decision (SPEC 4.2, approval_timeout_s).
+pub(super) const APPROVAL_TIME: Duration = Duration::from_secs(55);
+
 /// Bytes of text and data together that a script is given of one result; what is longer is stored (seed 003).
 pub(super) const INLINE_BYTES: usize = 4096;
 

@@ -11,6 +11,7 @@
 //! Its arguments are the value `args`. What it calls is judged as if the model had called it; the script itself is part of the definition.
 #![deny(clippy::indexing_slicing)]
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,14 +21,17 @@ use toolcrib_core::{
     ToolError, ToolName, ToolOutput, ToolSpec, Trust, canonical, remote_name,
 };
 
-use super::tool::{Runner, only_nested, own_spec};
+use super::tool::{Job, Runner, Wants, only_nested, own_spec};
 use crate::setup::Setup;
 
 /// Bytes of a script that is kept.
-const BYTES: u64 = 200_000;
+pub(super) const BYTES: u64 = 200_000;
 
 /// Scripts of one folder.
-const MOST: usize = 200;
+pub(super) const MOST: usize = 200;
+
+/// What the names of scripts end in.
+pub(super) const ENDING: &str = "py";
 
 /// The scripts of a folder, as tools.
 pub struct SavedChains {
@@ -51,52 +55,59 @@ impl SavedChains {
         Self { id, folder, of_anybody, runner: Arc::new(Runner::new(setup)) }
     }
 
-    /// Whether there is any script in the folder.
+    /// A number that changes when a script comes, goes or changes.
     #[must_use]
-    pub fn has_any(&self) -> bool {
-        !self.entries().is_empty()
-    }
-
-    fn entries(&self) -> Vec<Entry> {
-        let Ok(files) = std::fs::read_dir(&self.folder) else { return Vec::new() };
-        let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|end| end == "py"));
-        paths.sort();
-        paths.truncate(MOST);
-        paths.iter().filter_map(|path| self.entry(path)).collect()
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for path in files(&self.folder) {
+            let meta = path.metadata().ok();
+            let changed = meta.as_ref().and_then(|meta| meta.modified().ok());
+            (path, meta.map(|meta| meta.len()), changed).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     fn entry(&self, path: &Path) -> Option<Entry> {
         let stem = path.file_stem()?.to_str()?;
-        // Shared code and notes have a place.
-        if stem.starts_with(['_', '.']) {
-            return None;
-        }
-        let named = ToolName::local(stem).ok();
-        let name = named.clone().unwrap_or_else(|| remote_name("chain", stem));
-        let wrong = |why: String| Some(Entry::broken(name.clone(), why));
-        if named.is_none() {
-            return wrong(format!("{stem} is no name of a tool"));
-        }
-        let meta = path.metadata();
-        if !meta.as_ref().is_ok_and(|meta| meta.is_file() && meta.len() <= BYTES) {
-            return wrong(format!("it is no file of at most {BYTES} bytes"));
-        }
-        let code = match std::fs::read_to_string(path) {
-            Ok(code) => code,
-            Err(error) => return wrong(format!("it cannot be read: {error}")),
-        };
-        match spec(name.clone(), &code) {
-            Ok(mut spec) => {
+        let name = ToolName::local(stem).unwrap_or_else(|_| remote_name("chain", stem));
+        Some(match read(path) {
+            Ok((mut spec, code)) => {
                 if self.of_anybody {
                     spec.risk = Risk::Critical;
                 }
                 let runner = Arc::clone(&self.runner);
-                Some(Entry::Local(Arc::new(SavedChain { spec: Arc::new(spec), code, runner })))
+                Entry::Local(Arc::new(SavedChain { spec: Arc::new(spec), code, runner }))
             }
-            Err(why) => wrong(why),
-        }
+            Err(why) => Entry::broken(name, why),
+        })
     }
+}
+
+/// The files of the scripts in a folder, by name. Those that begin with `_` are shared code and notes.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+    paths.retain(|path| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        path.extension().is_some_and(|end| end == ENDING)
+            && stem.is_some_and(|stem| !stem.starts_with(['_', '.']))
+    });
+    paths.sort();
+    paths.truncate(MOST);
+    paths
+}
+
+/// The definition and the text of a script; else why it is no tool.
+pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let name = ToolName::local(stem).map_err(|_| format!("{stem} is no name of a tool"))?;
+    let meta = path.metadata();
+    if !meta.is_ok_and(|meta| meta.is_file() && meta.len() <= BYTES) {
+        return Err(format!("it is no file of at most {BYTES} bytes"));
+    }
+    let code =
+        std::fs::read_to_string(path).map_err(|error| format!("it cannot be read: {error}"))?;
+    Ok((spec(name, &code)?, code))
 }
 
 impl Source for SavedChains {
@@ -105,7 +116,8 @@ impl Source for SavedChains {
     }
 
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
-        Box::pin(std::future::ready(Ok(self.entries())))
+        let entries = files(&self.folder).iter().filter_map(|path| self.entry(path)).collect();
+        Box::pin(std::future::ready(Ok(entries)))
     }
 }
 
@@ -118,7 +130,7 @@ fn said<'c>(code: &'c str, key: &str) -> Option<&'c str> {
         .map(|(_, text)| text.trim())
 }
 
-fn spec(name: ToolName, code: &str) -> Result<ToolSpec, String> {
+pub(super) fn spec(name: ToolName, code: &str) -> Result<ToolSpec, String> {
     let description = said(code, "description").filter(|text| !text.is_empty());
     let description = description.ok_or("its first lines have no `# description: …`")?;
     let json = |key: &str, text: &str| {
@@ -180,7 +192,9 @@ impl Nesting for SavedChain {
         args: &'a Value,
         children: &'a dyn Children,
     ) -> BoxFuture<'a, Result<Nested, ToolError>> {
-        Box::pin(self.runner.run(ctx, &self.code, Some(args), None, children))
+        let wants = Wants::Expression;
+        let job = Job { code: &self.code, args: Some(args), timeout: None, wants };
+        Box::pin(self.runner.run(ctx, job, children))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Finding tools from within a script.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use toolcrib_core::{Entry, View};
+use toolcrib_core::{BoxFuture, Entry, ToolError, View};
 
 use super::stub;
 
@@ -14,15 +16,37 @@ const WORDS: usize = 120;
 /// Finds the tools that words ask for, the best first, among those of a view.
 pub trait ToolSearch: Send + Sync {
     /// At most so many of the view's tools.
-    fn search<'v>(&self, view: &'v View, words: &str, most: usize) -> Vec<&'v Entry>;
+    ///
+    /// # Errors
+    /// `execution_error`, when nothing can be searched now.
+    fn search<'a>(
+        &'a self,
+        view: Arc<View>,
+        words: &'a str,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Found, ToolError>>;
 }
 
-/// By the words themselves: those of the name count most, then those of the title and the description.
+/// What a search came to.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Tools that can be called, the best first.
+    pub tools: Vec<Entry>,
+    /// Where there are none: the nearest names.
+    pub nearest: Vec<String>,
+}
+
+/// By the words themselves: those of the name count most, then those of the title and the description. For programs without an index.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ByWords;
 
 impl ToolSearch for ByWords {
-    fn search<'v>(&self, view: &'v View, words: &str, most: usize) -> Vec<&'v Entry> {
+    fn search<'a>(
+        &'a self,
+        view: Arc<View>,
+        words: &'a str,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Found, ToolError>> {
         let asked: Vec<String> = words
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| word.len() > 1)
@@ -36,7 +60,8 @@ impl ToolSearch for ByWords {
             .filter(|(score, _)| *score > 0)
             .collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        found.into_iter().take(most).map(|(_, entry)| entry).collect()
+        let tools = found.into_iter().take(most).map(|(_, entry)| entry.clone()).collect();
+        Box::pin(std::future::ready(Ok(Found { tools, nearest: Vec::new() })))
     }
 }
 
@@ -54,14 +79,15 @@ fn score(entry: &Entry, asked: &[String]) -> usize {
         .sum()
 }
 
-/// What a script is told of the tools that were found.
-pub(super) fn told(found: Vec<&Entry>) -> Value {
-    let shown = found.into_iter().map(|entry| {
+/// What a script is told of the tools that were found: rows with name and description. Where nothing fits it is an empty list, or the nearest names
+/// in one that says so.
+pub(super) fn told(found: &Found, most: usize) -> Value {
+    let row = |name: &str, about: String| json!({"name": name, "about": about});
+    let shown = found.tools.iter().take(most).map(|entry| {
         let spec = entry.spec();
-        json!({
-            "name": stub::python_name(spec.name.as_str()),
-            "about": stub::words(&spec.description, WORDS),
-        })
+        row(&stub::python_name(spec.name.as_str()), stub::words(&spec.description, WORDS))
     });
-    Value::Array(shown.collect())
+    let near = found.nearest.iter().filter(|_| found.tools.is_empty()).take(most);
+    let near = near.map(|name| row(&stub::python_name(name), "its name is near".to_owned()));
+    Value::Array(shown.chain(near).collect())
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use toolcrib_core::{
     Assessment, BoxFuture, CallCtx, Children, Effect, ErrorType, Example, Handler, Nested, Nesting,
-    Risk, ToolError, ToolName, ToolOutput, ToolSpec, Trust, remote_name, schema,
+    Permission, Risk, ToolError, ToolName, ToolOutput, ToolSpec, Trust, remote_name, schema,
 };
 
 use super::answer;
@@ -16,7 +17,8 @@ use super::drive::{Chain, End};
 use super::kept::Shelf;
 use super::policy::TOTAL_TIME;
 use super::search::ToolSearch;
-use crate::expression::Expressions;
+use crate::pool::{Pool, Workers};
+use crate::pythons::Pythons;
 use crate::setup::Setup;
 
 /// The name of the tool.
@@ -34,9 +36,15 @@ const LAST: Duration = Duration::from_millis(500);
 /// What a call may take beside its script: starting a worker, putting it aside.
 const AROUND: Duration = Duration::from_secs(30);
 
+/// What helps where the interpreter lacks something.
+const FULLER: &str =
+    "(Write it without that, or call again with level \"full\", which is all of Python.)";
+
 /// What runs scripts.
 pub(super) struct Runner {
-    workers: Arc<Expressions>,
+    pythons: Option<Arc<Pythons>>,
+    pool: Arc<Pool>,
+    places: Semaphore,
     shelf: Shelf,
     search: Arc<dyn ToolSearch>,
 }
@@ -55,6 +63,29 @@ struct Args {
     /// Seconds that it may take, at most 300, waiting for people excluded. Default: 300.
     #[schemars(range(min = 1, max = 300))]
     timeout: Option<u32>,
+    /// Where it runs. "expression" (default): a part of Python, milliseconds. "full": all of CPython in a sandbox without network, its files in a folder of its own. "auto":
+    /// expression, and full where that lacks something and the script has called nothing yet.
+    level: Option<Wants>,
+}
+
+/// See [`Args::level`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Wants {
+    #[default]
+    Expression,
+    Auto,
+    Full,
+}
+
+/// One script to run.
+pub(super) struct Job<'a> {
+    pub(super) code: &'a str,
+    /// What it is called with, if it takes anything.
+    pub(super) args: Option<&'a Value>,
+    /// Seconds that it may take.
+    pub(super) timeout: Option<u32>,
+    pub(super) wants: Wants,
 }
 
 fn spec() -> ToolSpec {
@@ -112,50 +143,61 @@ impl ToolChain {
 
 impl Runner {
     pub(super) fn new(setup: &Setup) -> Self {
-        let minimum = setup.minimum.max(toolcrib_sandbox::Level::Reduced);
-        let backend = Arc::clone(&setup.backend);
-        let workers = Expressions::new(backend, setup.worker.clone(), minimum, AT_ONCE);
         Self {
-            workers: Arc::new(workers),
+            pythons: setup.full.then(|| Pythons::new(setup.clone())),
+            pool: Workers::of(setup),
+            places: Semaphore::new(AT_ONCE),
             shelf: Shelf::at(&setup.suspended),
             search: Arc::clone(&setup.search),
         }
     }
 
-    /// Runs a script, with these arguments where it takes any, for at most so many seconds.
+    /// Runs a script.
     pub(super) async fn run(
         &self,
         ctx: &CallCtx,
-        code: &str,
-        args: Option<&Value>,
-        timeout: Option<u32>,
+        job: Job<'_>,
         children: &dyn Children,
     ) -> Result<Nested, ToolError> {
-        let limit = timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
+        let limit = job.timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
         // What is left of the call's own time, with a little to say how it ended.
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let limit = limit.min(TOTAL_TIME).min(left.saturating_sub(LAST).max(left / 2));
-        let _place = self.workers.place().await;
-        let begin = || Chain::new(ctx, children, &*self.search, code, limit).taking(args.cloned());
-        let mut worker = self.workers.take().await?;
+        // Never closed, so this only waits.
+        let _place = self.places.acquire().await;
+        let begin =
+            || Chain::new(ctx, children, &*self.search, job.code, limit).taking(job.args.cloned());
+        if job.wants == Wants::Full {
+            return self.full(begin().staying()).await;
+        }
+        let mut worker = self.pool.take().await?;
         let mut chain = begin();
-        let kept = children.is_again().then(|| self.shelf.take(ctx.call, code)).flatten();
+        let kept = children.is_again().then(|| self.shelf.take(ctx.call, job.code)).flatten();
         let order = match kept {
             Some(kept) => chain.resumed(kept),
-            None => chain.fresh(),
+            None => chain.fresh(&worker),
         };
         let mut end = chain.run(&mut worker, order).await;
         if matches!(end, End::Unreadable) {
             // It runs from its first line, and its calls have the outcomes that they have.
-            worker = self.workers.take().await?;
+            self.pool.end(worker);
+            worker = self.pool.take().await?;
             chain = begin();
-            let order = chain.fresh();
+            let order = chain.fresh(&worker);
             end = chain.run(&mut worker, order).await;
         }
-        self.workers.refill();
+        let (sandbox, engine) = (worker.process.level.as_str(), worker.engine.clone());
+        self.pool.end(worker);
+        if self.pythons.is_some() && lacks(&end) {
+            if job.wants == Wants::Auto && chain.book.lines.is_empty() {
+                // What ran until there has touched nothing, and is forgotten.
+                return self.full(begin().staying()).await;
+            }
+            chain.advice = Some(FULLER);
+        }
         if let End::Waits { request, snapshot } = end {
             if let Some(snapshot) = snapshot {
-                let suspended = chain.suspended(snapshot, worker.engine.clone());
+                let suspended = chain.suspended(snapshot, engine);
                 // What cannot be kept runs from its first line again, as above.
                 let _ = self.shelf.keep(ctx.call, &suspended);
             }
@@ -164,8 +206,29 @@ impl Runner {
         if children.is_again() {
             self.shelf.forget(ctx.call);
         }
-        let sandbox = worker.process.level.as_str();
-        Ok(Nested::Done(answer::answer(chain, end, sandbox, &worker.engine)))
+        Ok(Nested::Done(answer::answer(chain, end, sandbox, &engine)))
+    }
+
+    /// Runs a script in CPython. It cannot be put aside, so it waits for people where it is.
+    async fn full(&self, mut chain: Chain<'_>) -> Result<Nested, ToolError> {
+        let Some(pythons) = &self.pythons else {
+            return Err(ToolError::validation(
+                "The level full is switched off here. Call again with level \"expression\", or without a level.",
+            ));
+        };
+        let (mut worker, _files) = pythons.start().await?.for_script();
+        let order = chain.fresh(&worker);
+        let end = chain.run(&mut worker, order).await;
+        let (sandbox, engine) = (worker.process.level.as_str(), worker.engine.clone());
+        Ok(Nested::Done(answer::answer(chain, end, sandbox, &engine)))
+    }
+}
+
+/// Whether a script ended because the interpreter lacks something.
+fn lacks(end: &End) -> bool {
+    match end {
+        End::Done(done) => done.raised.as_ref().is_some_and(|raised| raised.lacks.is_some()),
+        _ => false,
     }
 }
 
@@ -180,7 +243,15 @@ impl Handler for ToolChain {
 
     fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
         let args = Self::args(args)?;
-        Ok(Assessment::declared(&self.spec).saying(crate::tool::summary(&args.code)))
+        let mut assessment =
+            Assessment::declared(&self.spec).saying(crate::tool::summary(&args.code));
+        if args.level.unwrap_or_default() != Wants::Expression {
+            // The worst that may become of it: as code_exec at this level.
+            assessment.operation = Some(format!("{NAME}.full"));
+            assessment.permissions = vec![Permission::Exec];
+            assessment.risk = assessment.risk.max(Risk::High);
+        }
+        Ok(assessment)
     }
 
     fn call<'a>(
@@ -200,8 +271,9 @@ impl Nesting for ToolChain {
         children: &'a dyn Children,
     ) -> BoxFuture<'a, Result<Nested, ToolError>> {
         Box::pin(async move {
-            let Args { code, timeout } = Self::args(args)?;
-            self.runner.run(ctx, &code, None, timeout, children).await
+            let Args { code, timeout, level } = Self::args(args)?;
+            let wants = level.unwrap_or_default();
+            self.runner.run(ctx, Job { code: &code, args: None, timeout, wants }, children).await
         })
     }
 }

@@ -6,6 +6,7 @@ mod output;
 mod script;
 mod show;
 mod values;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::io;
@@ -14,9 +15,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::frame;
 use crate::protocol::{Order, PROTOCOL, Said};
+use watchdog::Watchdog;
 
 /// The word that makes this executable the interpreter.
 pub(crate) const ROLE: &str = "python-worker";
+
+/// Bytes of orders that are read at once.
+const BUFFER: usize = 16 << 10;
 
 /// What interprets.
 pub(crate) const ENGINE: &str = concat!("monty ", "0.0.23");
@@ -33,41 +38,53 @@ pub fn worker_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
     }
 }
 
-/// Says that it is there, and does what it is told once.
+/// Says that it is there, and does what it is told once. Whoever told it closes its orders when it is to end: taking a process apart takes time,
+/// which is not that of the call.
 fn serve() -> io::Result<()> {
     let mut out = io::stdout();
+    interpret::warm_up();
+    let watchdog = Watchdog::start()?;
+    let size = size()?;
     let ready = Said::Ready { protocol: PROTOCOL, engine: ENGINE.to_owned() };
     frame::write(&mut out, &ready)?;
-    let mut from = io::stdin().lock();
+    // The head and the body of a message are one read.
+    let mut from = io::BufReader::with_capacity(BUFFER, io::stdin().lock());
     match frame::read(&mut from)? {
         Some(Order::Run(run)) => {
-            bound_memory(run.memory)?;
+            bound(size, run.memory, run.time_ms)?;
+            watchdog.watch(run.time_ms);
             let done = interpret::run(&run, &mut output::Output::new(&mut out));
-            frame::write(&mut out, &Said::Done(done))
+            watchdog.rest();
+            frame::write(&mut out, &Said::Done(done))?;
         }
         Some(Order::Script(script)) => {
-            bound_memory(script.memory)?;
-            script::run(script, &mut from, &mut out)
+            bound(size, script.memory, script.time_ms)?;
+            watchdog.watch(script.time_ms);
+            script::run(script, &watchdog, &mut from, &mut out)?;
         }
         Some(Order::Thaw(thaw)) => {
-            bound_memory(thaw.memory)?;
-            script::thaw(thaw, &mut from, &mut out)
+            bound(size, thaw.memory, thaw.time_ms)?;
+            watchdog.watch(thaw.time_ms);
+            script::thaw(thaw, &watchdog, &mut from, &mut out)?;
         }
         // Nobody wanted it.
-        _ => Ok(()),
+        _ => return Ok(()),
     }
+    watchdog.rest();
+    frame::read::<Order>(&mut from).map(drop)
 }
 
-/// No allocation succeeds beyond what this process has now and so many bytes more. What asks for it ends the process, at once: the
-/// interpreter's own limit needs an allocator of its own in the whole executable (research, 1.1), and this bounds all of it.
-fn bound_memory(bytes: u64) -> io::Result<()> {
-    let limit = Some(size()?.saturating_add(bytes));
-    let Rlimit { maximum, .. } = getrlimit(Resource::As);
-    let limit = match (limit, maximum) {
-        (Some(limit), Some(maximum)) => Some(limit.min(maximum)),
-        (limit, _) => limit,
-    };
-    Ok(setrlimit(Resource::As, Rlimit { current: limit, maximum: limit })?)
+/// No allocation succeeds beyond what this process had before it saw the code and so many bytes more. What asks for it ends the process, at once:
+/// the interpreter's own limit needs an allocator of its own in the whole executable (research, 1.1), and this bounds all of it. Beyond its time it
+/// gets no processor either, whatever becomes of those who watch it.
+fn bound(size: u64, memory: u64, time_ms: u64) -> io::Result<()> {
+    at_most(Resource::As, size.saturating_add(memory))?;
+    at_most(Resource::Cpu, time_ms.div_ceil(1000).saturating_add(1))
+}
+
+fn at_most(what: Resource, limit: u64) -> io::Result<()> {
+    let limit = getrlimit(what).maximum.map_or(limit, |maximum| limit.min(maximum));
+    Ok(setrlimit(what, Rlimit { current: Some(limit), maximum: Some(limit) })?)
 }
 
 /// Bytes of address space that this process has now.

@@ -19,6 +19,7 @@ use super::interpret::{DEPTH, NAME, STOPS};
 use super::output::Output;
 use super::show::shown;
 use super::values;
+use super::watchdog::Watchdog;
 use crate::frame;
 use crate::protocol::{Asks, Done, Kind, Order, Reply, Said, Script, Thaw, VALUE_BYTES, Wanted};
 
@@ -35,8 +36,13 @@ const QUESTIONS: [&str; 3] = ["search", "describe", "materialize"];
 ///
 /// # Errors
 /// Whoever listens is gone, or speaks nonsense.
-pub(super) fn run(script: Script, from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
-    let Script { code, time_ms, memory, names, args } = script;
+pub(super) fn run(
+    script: Script,
+    watchdog: &Watchdog,
+    from: &mut impl Read,
+    to: &mut impl Write,
+) -> io::Result<()> {
+    let Script { code, time_ms, memory, names, args, .. } = script;
     let inputs = args.iter().map(|_| "args".to_owned()).collect();
     let args = args.into_iter().map(values::value).collect();
     let compiled = MontyRun::new(code, NAME, inputs, CompileOptions::default());
@@ -52,7 +58,7 @@ pub(super) fn run(script: Script, from: &mut impl Read, to: &mut impl Write) -> 
         .max_recursion_depth(DEPTH);
     limits.max_memory = usize::try_from(memory).ok();
     let tracker = ResourceTracker::new(limits);
-    let mut desk = Desk { names: Names::of(names), unsent: Vec::new(), stops: 0, from };
+    let mut desk = Desk { names: Names::of(names), unsent: Vec::new(), stops: 0, watchdog, from };
     let mut output = Output::new(to);
     let begun = compiled.start(args, tracker, PrintWriter::Callback(&mut output));
     desk.go_on(begun, output)
@@ -62,14 +68,20 @@ pub(super) fn run(script: Script, from: &mut impl Read, to: &mut impl Write) -> 
 ///
 /// # Errors
 /// As [`run`], and when it cannot be read.
-pub(super) fn thaw(thaw: Thaw, from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn thaw(
+    thaw: Thaw,
+    watchdog: &Watchdog,
+    from: &mut impl Read,
+    to: &mut impl Write,
+) -> io::Result<()> {
     let no_snapshot = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
     let bytes = STANDARD.decode(thaw.snapshot).map_err(|error| no_snapshot(error.to_string()))?;
     let loaded = Dump::load(&bytes).map_err(|error| no_snapshot(error.to_string()))?;
     let Session::Running(progress) = loaded.state else {
         return Err(no_snapshot("it is no running script".to_owned()));
     };
-    let mut desk = Desk { names: Names::of(thaw.names), unsent: Vec::new(), stops: 0, from };
+    let mut desk =
+        Desk { names: Names::of(thaw.names), unsent: Vec::new(), stops: 0, watchdog, from };
     desk.go_on(Ok(*progress), Output::new(to))
 }
 
@@ -106,10 +118,19 @@ struct Desk<'a, R> {
     /// Calls that the script has made and does not wait for yet.
     unsent: Vec<Wanted>,
     stops: usize,
+    watchdog: &'a Watchdog,
     from: &'a mut R,
 }
 
 impl<R: Read> Desk<'_, R> {
+    /// The next order. Waiting for it is no computing.
+    fn order(&mut self) -> io::Result<Option<Order>> {
+        self.watchdog.rest();
+        let order = frame::read(self.from);
+        self.watchdog.go_on();
+        order
+    }
+
     fn go_on<W: Write>(
         &mut self,
         begun: Result<RunProgress, MontyException>,
@@ -237,7 +258,7 @@ impl<R: Read> Desk<'_, R> {
             Ok(args) => {
                 let asks = Asks { what: call.function_name.clone(), args };
                 frame::write(output.writer(), &Said::Asks(asks))?;
-                match frame::read(self.from)? {
+                match self.order()? {
                     Some(Order::Told(reply)) => reply,
                     _ => return Err(unexpected()),
                 }
@@ -263,7 +284,7 @@ impl<R: Read> Desk<'_, R> {
             .partition(|wanted| pending.contains(&wanted.id));
         self.unsent = later;
         frame::write(output.writer(), &Said::Waits { calls })?;
-        let replies = match frame::read(self.from)? {
+        let replies = match self.order()? {
             Some(Order::Replies { replies }) => replies,
             Some(Order::Freeze) => {
                 let frozen = frozen(waits)?;

@@ -7,6 +7,7 @@
 )]
 
 mod chain;
+mod chain_full;
 mod chain_waits;
 mod chaining;
 mod environment;

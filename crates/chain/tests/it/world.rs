@@ -88,6 +88,7 @@ impl World {
             denied: Vec::new(),
             minimum: Level::Reduced,
             memory: 1 << 30,
+            workers: toolcrib_chain::Workers::default(),
         };
         change(&mut setup);
         let kernels = Arc::new(Kernels::default());

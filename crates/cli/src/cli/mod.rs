@@ -4,6 +4,7 @@ mod approve;
 mod artifact;
 mod audit;
 mod backup;
+mod chain;
 mod config;
 mod daemon;
 mod doctor;
@@ -40,6 +41,7 @@ pub(crate) use approve::{Always, Answer, Approve, Edit, Scope, Yes};
 pub(crate) use artifact::Artifact;
 pub(crate) use audit::{Audit, Export, ExportFormat, Since, Tail, Verify};
 pub(crate) use backup::{Backup, Restore};
+pub(crate) use chain::{Chain, ChainRemove, ChainSave};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
 pub(crate) use doctor::Doctor;
@@ -230,6 +232,9 @@ pub(crate) enum Command {
     /// Look at kits: known good ways to use several tools for one goal.
     #[command(subcommand)]
     Kit(Kit),
+    /// Keep scripts that call tools as tools of their own.
+    #[command(subcommand, after_help = chain::CHAIN_HELP)]
+    Chain(Chain),
     /// Print the tool declarations to send to a provider.
     Spec(Spec),
     /// Repair and validate arguments, read from standard input, as the door does.

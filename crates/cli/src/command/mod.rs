@@ -7,6 +7,7 @@ mod args;
 mod artifact;
 mod audit;
 mod backup;
+mod chain;
 mod chat;
 mod completions;
 pub(crate) mod config;
@@ -97,6 +98,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Skill(Skill::Validate { path, places }) => skill::validate(&path, &places, json),
         Command::Kit(Kit::List(places)) => kit::list(&places, json),
         Command::Kit(Kit::Show { name, places }) => kit::show(&name, &places, json),
+        Command::Chain(command) => chain::run(&command, json),
         Command::Spec(command) => spec::run(&command, json),
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),

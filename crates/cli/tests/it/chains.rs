@@ -144,3 +144,45 @@ fn a_script_that_is_kept_is_a_tool() {
     let (answer, _) = env.call("wrong", &json!({}), &[]);
     assert!(answer.to_string().contains("# description"), "{answer}");
 }
+
+#[test]
+fn what_is_wrong_with_a_script_is_said_with_its_line() {
+    let env = TestEnv::new();
+    let check = |code: &str, words: &[&str], trace: &[&str]| {
+        let (answer, _) = chain(&env, code, &[]);
+        let result = answer["result"].as_str().unwrap();
+        for words in words.iter().chain(trace) {
+            assert!(result.contains(words), "{code}: {result}");
+        }
+        let calls = format!("[chain: {} tool calls in ", trace.len());
+        assert!(result.contains(&calls), "{code}: {result}");
+    };
+    check("x = 1\nif x\n    pass", &["line 2", "    if x\n        ^", "SyntaxError"], &[]);
+    check("x = 1\nawait read_fil(path='a')", &["line 2", "Did you mean read_file"], &[]);
+    check("await tools.list_dirs()", &["line 1", "Did you mean list_dir"], &[]);
+    check(
+        "x = 1\nawait read_file(path=['notes.md'], limit='many')",
+        &["line 2", "TypeError", "limit"],
+        &["1. read_file error"],
+    );
+    check(
+        "await list_dir()\nawait read_file(nonsense=1)",
+        &["line 2", "TypeError"],
+        &["1. list_dir ok", "2. read_file error"],
+    );
+    // Its process ends in the middle.
+    let bomb = "await list_dir()\nx = []\nwhile True: x.append('a' * 1000000)";
+    check(bomb, &["more memory than it may have"], &["1. list_dir ok"]);
+}
+
+/// By what tools do, not by their words alone.
+#[test]
+fn a_script_finds_tools_as_find_tools_does() {
+    let env = TestEnv::new();
+    let code = "[t['name'] for t in search('put text into a document')][:5]";
+    let (answer, exit) = chain(&env, code, &[]);
+    let found = answer["result"].to_string();
+    assert!(exit == 0 && found.contains("write_file"), "{answer}");
+    let (answer, exit) = chain(&env, "search('zxqv')", &[]);
+    assert_eq!((answer["outcome"].as_str(), exit), (Some("succeeded"), 0), "{answer}");
+}

@@ -94,6 +94,42 @@ fn a_script() {
     assert_eq!(ended.stdout, "You wanted milk.\n");
 }
 
+/// Runs a block of commands in the workspace, as somebody would who copies it.
+#[track_caller]
+fn in_a_shell(env: &TestEnv, commands: &str) -> String {
+    let ours = env.command(&[]);
+    let folder = Path::new(ours.get_program()).parent().unwrap();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-e", "-c", commands]).current_dir(env.root()).env_clear();
+    for (name, value) in ours.get_envs() {
+        if let Some(value) = value {
+            shell.env(name, value);
+        }
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    shell.env("PATH", format!("{}:{path}", folder.display()));
+    let piped = std::process::Stdio::piped;
+    shell.stdin(piped()).stdout(piped()).stderr(piped());
+    support::end(shell, b"").code(0).stdout
+}
+
+#[test]
+fn code_mode() {
+    let env = TestEnv::new();
+    let page = page("code-mode.md");
+    let (shell, python) = (blocks(&page, "sh"), blocks(&page, "python"));
+    assert!(in_a_shell(&env, &shell[0].1).contains("notes.md"));
+    let args = serde_json::json!({"code": python[0].1});
+    let (answer, exit) = env.call("tool_chain", &args, &[]);
+    assert!(exit == 0 && answer.to_string().contains("buy oats"), "{answer}");
+    assert!(answer["result"].as_str().unwrap().contains("{\"lines\":1}"), "{answer}");
+    let (file, script) = &python[1];
+    env.write(file.trim_matches(['`', ':']), script);
+    let said = in_a_shell(&env, &shell[1].1);
+    assert!(said.contains("Count the lines of some files.") && said.contains("1"), "{said}");
+    assert_eq!(shell.len() + python.len(), 4);
+}
+
 #[test]
 fn links_lead_somewhere() {
     let mut pages: Vec<PathBuf> =

@@ -16,6 +16,7 @@ mod backup;
 mod bad_input;
 mod bad_models;
 mod chains;
+mod chains_kept;
 mod chat;
 mod chat_terminal;
 mod config_layers;

@@ -1,5 +1,7 @@
 //! A question of the model that a script asks (`ask_user`): it is stored, the script waits, and the answer is the result of its call.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use toolcrib_core::store::Waiting;
 use toolcrib_core::{
@@ -63,6 +65,9 @@ async fn ask(
     batch: Batch,
     within: Within,
 ) -> Result<(), String> {
+    // The script may hold a secret.
+    let parent = engine.sealing().seal_batch(&within.parent).map_err(|error| error.to_string())?;
+    let within = Within { parent: Arc::new(parent), ..within };
     let batch = Batch { calls: Vec::new(), within: Some(Box::new(within)), ..batch };
     let setup = engine.setup.clone();
     let asked = engine.approvals.ask(Waiting { request, batch, setup }).await;

@@ -72,15 +72,24 @@ async fn of_call(daemon: &Daemon, waiting: &Waiting) -> Result<Next, StoreError>
     }
 }
 
+/// What goes on when a decision is written: on the list of what must be done before that.
+pub(crate) struct Promised {
+    /// The call; or the one that made it, which goes on with it.
+    pub(crate) batch: AcceptedBatch,
+    /// Of a call that another one made: the question, and its run.
+    within: Option<(ApprovalId, Option<RunId>)>,
+}
+
 /// A call that will go on alone is put on the list of what must be done, before the decision is written: whoever comes after a crash then finds
 /// it there, decided or not.
-pub(crate) async fn promise(
-    daemon: &Daemon,
-    waiting: &Waiting,
-) -> Result<AcceptedBatch, StoreError> {
+pub(crate) async fn promise(daemon: &Daemon, waiting: &Waiting) -> Result<Promised, StoreError> {
     let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
-    // The run is that of the response that the call came in; it is opened again when the call goes on.
-    let batch = Batch { run: None, ..waiting.batch.clone() };
+    let within = waiting.batch.within.as_deref();
+    let batch = match within {
+        Some(within) => Batch::clone(&within.parent),
+        // The run is that of the response that the call came in; it is opened again when the call goes on.
+        None => Batch { run: None, ..waiting.batch.clone() },
+    };
     let accept = |epoch| {
         let accepted = AcceptedBatch { id, key: None, batch: batch.clone(), accepted_at, epoch };
         async move {
@@ -88,11 +97,13 @@ pub(crate) async fn promise(
             Ok(accepted)
         }
     };
-    daemon.toolcrib().engine().under_claim(accept).await
+    let batch = daemon.toolcrib().engine().under_claim(accept).await?;
+    let within = within.map(|_| (waiting.request.id, waiting.request.run));
+    Ok(Promised { batch, within })
 }
 
 /// Goes on with what was decided, on a task of its own.
-pub(crate) async fn go_on(daemon: &Daemon, next: Next, promised: Option<AcceptedBatch>) {
+pub(crate) async fn go_on(daemon: &Daemon, next: Next, promised: Option<Promised>) {
     match next {
         // It may be about to pause, having looked for a decision a moment ago.
         Next::Here => daemon.live().poke(),
@@ -105,27 +116,53 @@ pub(crate) async fn go_on(daemon: &Daemon, next: Next, promised: Option<Accepted
         }
         Next::Call | Next::Over | Next::Elsewhere => {}
     }
-    if let Some(batch) = promised {
+    if let Some(Promised { batch, within }) = promised {
         let daemon = daemon.clone();
-        tokio::spawn(async move { finish(&daemon, batch).await });
+        tokio::spawn(async move {
+            match within {
+                None => finish(&daemon, batch).await,
+                Some((question, run)) => go_on_within(&daemon, question, run, batch.id).await,
+            }
+        });
+    }
+}
+
+/// Goes on with a call that another one made, and then with that.
+async fn go_on_within(daemon: &Daemon, question: ApprovalId, run: Option<RunId>, batch: BatchId) {
+    let _open = match run {
+        None => None,
+        Some(run) => match open_run(daemon, run).await {
+            Ok(run) => Some(run),
+            Err(error) => {
+                // It stays on the list.
+                tracing::warn!(%question, %error, "what was decided about cannot go on now");
+                return;
+            }
+        },
+    };
+    match daemon.toolcrib().engine().go_on(question).await {
+        // It has ended, or waits for the next decision, which is a promise of its own.
+        Ok(_) => drop(daemon.stores().calls.done(batch).await),
+        Err(error) => tracing::warn!(%question, %error, "what was decided about did not go on"),
     }
 }
 
 /// Goes on with an accepted batch; calls of responses have their runs open again as long as that takes.
 pub(super) async fn finish(daemon: &Daemon, batch: AcceptedBatch) {
-    let mut open = Vec::new();
+    // A call that made calls runs again in the run that it was in.
+    let mut runs: Vec<RunId> = batch.batch.run.filter(|_| batch.batch.again).into_iter().collect();
     for call in &batch.batch.calls {
         let question = daemon.stores().approvals.of_call(call.id).await;
-        if let Ok(Some((waiting, _))) = question
-            && let Some(run) = waiting.request.run
-        {
-            match open_run(daemon, run).await {
-                Ok(run) => open.push(run),
-                Err(error) => {
-                    // It stays on the list.
-                    tracing::warn!(call = %call.id, %error, "a decided call cannot go on now");
-                    return;
-                }
+        runs.extend(question.ok().flatten().and_then(|(waiting, _)| waiting.request.run));
+    }
+    let mut open = Vec::new();
+    for run in runs {
+        match open_run(daemon, run).await {
+            Ok(run) => open.push(run),
+            Err(error) => {
+                // It stays on the list.
+                tracing::warn!(%run, %error, "a decided call cannot go on now");
+                return;
             }
         }
     }

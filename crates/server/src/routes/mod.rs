@@ -5,6 +5,7 @@ mod approvals;
 mod artifacts;
 mod audit;
 mod calls;
+mod chains;
 mod changes;
 mod conversations;
 mod docs;
@@ -38,6 +39,7 @@ pub(crate) fn all() -> Api {
     artifacts::routes(&mut api);
     audit::routes(&mut api);
     calls::routes(&mut api);
+    chains::routes(&mut api);
     changes::routes(&mut api);
     conversations::routes(&mut api);
     docs::routes(&mut api);

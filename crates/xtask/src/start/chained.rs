@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{AT_HOME, Tour, indented};
 
-/// Files of the question, one for each day.
-const DAYS: usize = 30;
+/// Files of the question, one for each day: as many calls as one script may make.
+const DAYS: usize = 50;
 
 /// Lines of each: sales of one day.
 const LINES: usize = 60;
@@ -27,7 +27,7 @@ impl Tour {
     pub(super) fn chained(&self, number: usize) -> Result<()> {
         println!("\n── {number}. one script for {DAYS} calls {}\n", "─".repeat(69));
         println!(
-            "How much was sold in {DAYS} days? A model can ask for each file, and reads them all; or it writes a script.\n"
+            "How much was sold in {DAYS} days? A model can ask for each file, and reads them all, at worst in {DAYS} rounds; or it writes a script, and reads one\nresult in one round.\n"
         );
         let folder = self.folder.workspace().join("sales");
         fs::create_dir_all(&folder)?;
@@ -52,8 +52,11 @@ impl Tour {
         println!(
             "tokens of calls and results, which every later request carries too (estimated):\n"
         );
-        println!("    {DAYS} calls    {:>7}", single.0);
-        println!("    one script  {tokens:>7}    ({} times less)\n", single.0 / tokens.max(1));
+        println!("    {DAYS} calls    {:>7}    in up to {DAYS} rounds", single.0);
+        println!(
+            "    one script  {tokens:>7}    in one round ({} times less)\n",
+            single.0 / tokens.max(1)
+        );
         println!("checked: the sum, against the numbers that were written");
         ensure!(tokens < single.0, "the script cost more");
         Ok(())

@@ -170,7 +170,7 @@ pub(super) async fn decide(
     let lost = matches!(decided, Err(DecideError::AlreadyDecided(_)));
     if let Some(promised) = promised.as_ref().filter(|_| lost) {
         // Whoever was faster goes on with it.
-        let _ = daemon.stores().calls.done(promised.id).await;
+        let _ = daemon.stores().calls.done(promised.batch.id).await;
     } else {
         let goes_on = next.as_str().to_owned();
         live::go_on(&daemon, next, promised).await;

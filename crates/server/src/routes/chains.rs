@@ -1,0 +1,174 @@
+//! Scripts that are kept as tools: listed, shown, kept, removed. What is changed can be called at once.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::Chain;
+use toolcrib_app::python::ChainError;
+
+use crate::api::{Api, Json, Operation, Page, Path, etagged, matches, tag_of};
+use crate::daemon::Daemon;
+use crate::problem::{Code, Problem};
+use crate::role::{Principal, Role};
+
+/// A script in a list.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct ChainRow {
+    /// Its name, which is that of its tool.
+    name: String,
+    /// What it says that it does.
+    description: Option<String>,
+    /// Why it is no tool, if it is none.
+    problem: Option<String>,
+    /// The folder that has it: `own`, `workspace`, or one that was named.
+    folder: String,
+    /// Whether a person is asked before it runs, because anybody may have written it.
+    asked_about: bool,
+}
+
+/// A script, whole.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct ChainShown {
+    /// The script.
+    #[serde(flatten)]
+    chain: ChainRow,
+    /// Its text.
+    code: String,
+}
+
+/// A script to keep.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ChainText {
+    /// Its text. Its first lines say what it does (`# description: ...`) and what it takes (`# parameters: {...}`, `# required: [...]`).
+    code: String,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/chains", Role::Viewer, "Lists the scripts that are kept as tools.");
+    api.add(list.ok::<Page<ChainRow>>("All of them.").etagged(), list_chains);
+    let show = Operation::get("/chains/{name}", Role::Viewer, "Shows a script with its text.");
+    api.add(show.ok::<ChainShown>("The script; its `ETag` is that of its text."), show_chain);
+    let put = Operation::put("/chains/{name}", Role::Operator, "Keeps a script as a tool.")
+        .about("It is written into the folder of tools of the workspace, and can be called at once. One that is there needs `If-Match`.")
+        .header("if-match", "The `ETag` of what is changed.");
+    api.add(
+        put.body::<ChainText>()
+            .ok::<ChainShown>("It is kept.")
+            .answers::<ChainShown>(201, "It is new."),
+        put_chain,
+    );
+    let remove = Operation::delete("/chains/{name}", Role::Operator, "Removes a script.")
+        .header("if-match", "The `ETag` of what is removed.");
+    api.add(remove.empty(204, "It is gone."), remove_chain);
+}
+
+fn row(chain: &Chain) -> ChainRow {
+    let kept = chain.kept.clone();
+    ChainRow {
+        name: kept.name,
+        description: kept.description.clone().ok(),
+        problem: kept.description.err(),
+        folder: chain.folder.clone(),
+        asked_about: chain.of_anybody,
+    }
+}
+
+async fn list_chains(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+    etagged(&headers, &Page::whole(daemon.toolcrib().chains().iter().map(row).collect()))
+}
+
+/// A script and its text.
+fn find(daemon: &Daemon, name: &str) -> Result<(Chain, String), Problem> {
+    let chain = daemon.toolcrib().chains().into_iter().find(|chain| chain.kept.name == name);
+    let chain = chain.ok_or_else(|| Problem::not_found(format!("there is no script {name}")))?;
+    let code = std::fs::read_to_string(&chain.kept.path)
+        .map_err(|error| Problem::conflict(format!("the script cannot be read: {error}")))?;
+    Ok((chain, code))
+}
+
+fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Problem> {
+    let (chain, code) = find(daemon, name)?;
+    let tag = HeaderValue::from_str(&tag_of(&code));
+    let mut response = (status, Json(ChainShown { chain: row(&chain), code })).into_response();
+    if let Ok(tag) = tag {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+async fn show_chain(
+    State(daemon): State<Daemon>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    shown(&daemon, &name, StatusCode::OK)
+}
+
+/// Whether what is there is what was seen of it; where it has to be.
+fn check(headers: &HeaderMap, name: &str, code: &str, always: bool) -> Result<(), Problem> {
+    match headers.get(header::IF_MATCH) {
+        None if always => Err(Problem::new(
+            Code::NeedsMatch,
+            format!("the script {name} is there: send the ETag of what you have read as If-Match"),
+        )),
+        Some(given) if !matches(Some(given), &tag_of(code)) => Err(Problem::new(
+            Code::Stale,
+            format!("the script {name} is not what you have read any more; read it again"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+async fn put_chain(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    Json(ChainText { code }): Json<ChainText>,
+) -> Result<Response, Problem> {
+    let folder = daemon.toolcrib().chain_folder();
+    let folder = folder.ok_or_else(|| Problem::conflict("this daemon has no folder for tools"))?;
+    let there = find(&daemon, &name).ok();
+    if let Some((chain, text)) = &there {
+        check(&headers, &name, text, true)?;
+        if chain.folder != folder.id {
+            let words = format!(
+                "the script {name} is in the folder {}, which is not written here",
+                chain.folder
+            );
+            return Err(Problem::conflict(words));
+        }
+    }
+    let saved = daemon.toolcrib().save_chain(&folder.path, &name, &code).await;
+    saved.map_err(|error| problem(&error))?;
+    daemon.record(&principal, "chain.put", &name).await?;
+    shown(&daemon, &name, if there.is_some() { StatusCode::OK } else { StatusCode::CREATED })
+}
+
+async fn remove_chain(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let (chain, code) = find(&daemon, &name)?;
+    check(&headers, &name, &code, false)?;
+    let folder = chain.kept.path.parent().unwrap_or(std::path::Path::new(""));
+    let removed = daemon.toolcrib().remove_chain(folder, &name).await;
+    removed.map_err(|error| problem(&error))?;
+    daemon.record(&principal, "chain.remove", &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn problem(error: &ChainError) -> Problem {
+    match error {
+        ChainError::Missing(_) => Problem::not_found(error.to_string()),
+        ChainError::File { .. } => {
+            tracing::error!(%error, "the file of a script cannot be used");
+            Problem::new(Code::Internal, error.to_string())
+        }
+        _ => Problem::invalid(error.to_string()),
+    }
+}
