@@ -1,5 +1,8 @@
-//! What a command costs in the shell of a conversation beside its own work: one that does nothing, and the start of a shell.
+//! What a command costs in the shell of a conversation beside its own work: one that does nothing, and the start of a shell. Its own work is
+//! what the same command takes in a bare bash that reads it from a pipe and says a word when it is done.
 
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,10 +37,48 @@ pub(crate) fn run(table: &mut Table) {
     };
     let starts = (0..21).map(|round| command(":", &format!("start {round}"))).collect();
     table.figure("shell: first command of a conversation", median(starts), "ms");
-    let nothing = (0..ROUNDS).map(|_| command(":", "one")).collect();
-    table.at_most("shell: a command that does nothing", median(nothing), "ms", 0.1);
-    let program = (0..ROUNDS).map(|_| command("/bin/true", "one")).collect();
-    table.figure("shell: `/bin/true`", median(program), "ms");
+    let mut bare = Bare::new();
+    for (what, text) in [("a command that does nothing", ":"), ("`/bin/true`", "/bin/true")] {
+        let mut took: [Vec<f64>; 3] = Default::default();
+        for _ in 0..ROUNDS {
+            let (ours, theirs) = (command(text, "one"), bare.run(text));
+            for (all, one) in took.iter_mut().zip([ours, theirs, ours - theirs]) {
+                all.push(one);
+            }
+        }
+        let [ours, theirs, over] = took.map(median);
+        table.figure(&format!("shell: {what}"), ours, "ms");
+        table.figure(&format!("shell: {what}, in a bare bash"), theirs, "ms");
+        table.at_most(&format!("shell: {what}, over its own work"), over, "ms", 0.1);
+    }
+}
+
+/// A bash that nobody looks after.
+struct Bare(Child);
+
+impl Bare {
+    fn new() -> Self {
+        let mut bash = Command::new("bash");
+        bash.args(["--noprofile", "--norc"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self(bash.spawn().expect("bash"))
+    }
+
+    /// Milliseconds until it says that a command is done.
+    fn run(&mut self, command: &str) -> f64 {
+        let (stdin, stdout) = (self.0.stdin.as_mut(), self.0.stdout.as_mut());
+        let (stdin, stdout) = (stdin.expect("a pipe"), stdout.expect("a pipe"));
+        let begun = Instant::now();
+        stdin.write_all(format!("{command}\necho .\n").as_bytes()).expect("it reads");
+        stdout.read_exact(&mut [0; 2]).expect("it answers");
+        begun.elapsed().as_secs_f64() * 1000.0
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A call of a conversation.

@@ -29,6 +29,11 @@ pub trait Backend: Send + Sync {
     /// Its name, as reports show it.
     fn name(&self) -> &'static str;
 
+    /// Whether it can keep programs to hosts that are named, by a proxy.
+    fn keeps_hosts(&self) -> bool {
+        true
+    }
+
     /// Tries what it can give, and says so case by case.
     fn probe(&self) -> BoxFuture<'_, Probe>;
 

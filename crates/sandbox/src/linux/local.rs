@@ -353,18 +353,20 @@ impl Hold {
         if let Some(ended) = &self.told {
             return Ok(ended.clone());
         }
+        // Whoever waits may give up and wait again, so what was said is kept.
         let (status, stopped, cpu) = loop {
             if let Some(over) = self.over {
                 break over;
             }
             match receive(&self.control).await {
                 Ok(Some((Event::Ended { status, stopped, cpu_micros }, _))) => {
-                    break (status, stopped, Duration::from_micros(cpu_micros));
+                    self.over = Some((status, stopped, Duration::from_micros(cpu_micros)));
                 }
                 Ok(Some(_)) => {}
                 // Its first process was killed from outside, and everything with it.
                 Ok(None) => {
-                    break (Status::Signalled(libc::SIGKILL), Some(Stop::Killed), Duration::ZERO);
+                    let killed = Status::Signalled(libc::SIGKILL);
+                    self.over = Some((killed, Some(Stop::Killed), Duration::ZERO));
                 }
                 Err(error) => return Err(SandboxError::Helper(error)),
             }
