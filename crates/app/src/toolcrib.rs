@@ -13,8 +13,8 @@ use toolcrib_chain::Kernels;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
     Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context,
-    ConversationId, Entry, FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, RunId, Source,
-    StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
+    ConversationId, Entry, FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions,
+    RawArgs, RunId, Source, StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy};

@@ -89,6 +89,10 @@ pub(crate) trait Handle: Send {
     fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>>;
     /// Hosts that it asked for so far and did not reach.
     fn refused(&self) -> Vec<Refused>;
+    /// Whether nothing is in it but the program itself; `false` = something is, or nobody knows.
+    fn is_alone(&self) -> bool {
+        false
+    }
     /// Tells it something; it may be gone.
     fn tell(&self, order: Tell);
 }
@@ -135,6 +139,13 @@ impl Process {
     /// [`SandboxError::Helper`] when nobody can say whether that was done.
     pub async fn sweep(&mut self) -> Result<Swept, SandboxError> {
         self.handle.sweep().await
+    }
+
+    /// Whether nothing is in it but the program itself, as far as that is seen from outside without asking anybody: then there is nothing to
+    /// [sweep](Self::sweep).
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.handle.is_alone()
     }
 
     /// Hosts that it asked for so far and did not reach, by rule, without repetition.

@@ -139,7 +139,7 @@ fn descendants() -> Vec<(i32, Use)> {
 }
 
 /// The children of a process; `None` = this kernel does not list them. One that is gone has none.
-fn children(pid: i32) -> Option<Vec<i32>> {
+pub(super) fn children(pid: i32) -> Option<Vec<i32>> {
     let mut children = Vec::new();
     for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
         let list: PathBuf = task.path().join("children");
