@@ -14,7 +14,8 @@ fn a_conversation_is_listed_shown_and_deleted_and_its_calls_stay() {
     let env = TestEnv::new();
     assert!(env.run(&["conversation", "list"]).code(0).stderr.contains("no conversation yet"));
     env.write("notes.md", "milk");
-    env.play("  - calls: [{tool: read_file, args: {path: notes.md}}]\n  - say: Milk.\n", &[]).code(0);
+    env.play("  - calls: [{tool: read_file, args: {path: notes.md}}]\n  - say: Milk.\n", &[])
+        .code(0);
     env.play("  - say: Two.\n", &[]).code(0);
     let all = list(&env);
     assert_eq!(all.len(), 2, "{all:?}");

@@ -196,7 +196,7 @@ impl Plan {
         // Where a policy says more of it, everything is looked at one by one.
         let is_whole = views.get(secret) == Some(&How::Read)
             && !views.keys().any(|path| path != secret && path.starts_with(secret));
-        let strange = is_whole && stranger::works();
+        let strange = is_whole && !is_unwalled && stranger::works();
         if !is_unwalled && !strange {
             for path in secrets_of_the_system() {
                 views.entry(path).or_insert(How::Hidden);
