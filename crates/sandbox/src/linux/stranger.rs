@@ -8,7 +8,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{OpenTreeFlags, open_tree};
@@ -22,14 +22,27 @@ pub(super) const FOLDER: &str = "/etc";
 /// Whom root is in this mount: whoever the kernel itself takes for nobody.
 const NOBODY: u32 = 65534;
 
+/// The mount by which was tried whether it can be made, for whoever wants one next.
+static TRIED: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
 /// Whether there is such a mount here. Tried once; only root needs one.
 pub(super) fn works() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
-    *WORKS.get_or_init(|| rustix::process::geteuid().is_root() && tree().is_ok())
+    *WORKS.get_or_init(|| {
+        let made = rustix::process::geteuid().is_root().then(make).and_then(Result::ok);
+        let works = made.is_some();
+        *TRIED.lock().unwrap_or_else(PoisonError::into_inner) = made;
+        works
+    })
 }
 
 /// The mount, not yet anywhere.
 pub(super) fn tree() -> io::Result<OwnedFd> {
+    let tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    tried.map_or_else(make, Ok)
+}
+
+fn make() -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
