@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use toolcrib_app::bench::make_own;
 use toolcrib_app::net::{AddressPolicy, SystemResolver};
 use toolcrib_app::sandbox::{
-    Backend, Bubblewrap, Egress, Ended, Gvisor, HostRules, Job, Level, Local, Network, Policy, Probe,
-    Resources, SandboxError, Stop, run_here,
+    Backend, Bubblewrap, Egress, Ended, Gvisor, HostRules, Job, Level, Local, Network, Policy,
+    Probe, Resources, SandboxError, Stop, run_here,
 };
 
 use super::userland;
