@@ -156,7 +156,7 @@ async fn a_conversation_is_deleted_once_nothing_works_in_it() {
     let view = client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
     let path = format!("/api/v1/conversations/{}", view["conversation"].as_str().unwrap());
     let early = client.delete(&path).await;
-    assert_eq!(early.expect(409)["run"], json!(run));
+    assert_eq!(early.expect(409)["about"]["run"], json!(run));
     assert_eq!(client.get(&path).await.status, 200);
     gate.open(1);
     stands(&client, &run, "ended").await;
