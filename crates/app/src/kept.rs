@@ -196,6 +196,14 @@ impl ConversationStore for SealedRuns {
             self.messages_of(self.inner.messages_page(conversation, since, limit).await?)
         })
     }
+
+    fn delete_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.delete_conversation(owner, id)
+    }
 }
 
 impl RunStore for SealedRuns {

@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use toolcrib_builtins::Opener;
+use toolcrib_builtins::shell::BACKGROUND_IDLE;
 use toolcrib_builtins::workbench::Confines;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_net::OwnPorts;
 use toolcrib_providers::live::LiveError;
+use toolcrib_sandbox::Maker;
 use toolcrib_store::vault::{Vault, VaultError};
 
 use crate::discovery::DiscoverySettings;
@@ -52,8 +55,12 @@ pub struct Settings {
     /// How tools run programs; `None` = no tool does. Its folders of the workspace, and what of ours no program may see, come from the other
     /// settings beside what is in it.
     pub workbench: Option<Confines>,
+    /// What makes the walls around programs.
+    pub sandbox_backend: Maker,
     /// The executable that makes sandboxes and reads documents: its `main` calls [`crate::worker_entry`] first. `None` = this very one.
     pub sandbox_helper: Option<PathBuf>,
+    /// How long a program in the background runs when nobody uses the shell or the processes of its conversation.
+    pub background_idle: Duration,
     /// The program that opens files on the person's desktop; `None` = there is no desktop.
     pub opener: Option<Opener>,
     /// The person's locale, such as `de-AT`, which tools of folders are told.
@@ -112,7 +119,9 @@ impl Settings {
             permissions: PermissionTable::default(),
             hooks: Vec::new(),
             workbench: None,
+            sandbox_backend: Maker::Own,
             sandbox_helper: None,
+            background_idle: BACKGROUND_IDLE,
             opener: None,
             locale: None,
             python: None,

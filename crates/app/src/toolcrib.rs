@@ -12,9 +12,9 @@ use toolcrib_builtins::workbench::Workbench;
 use toolcrib_chain::Kernels;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context, Entry,
-    FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions, RawArgs, RunId, Source,
-    StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
+    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context,
+    ConversationId, Entry, FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions,
+    RawArgs, RunId, Source, StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy, Secrets};
@@ -177,6 +177,21 @@ impl Toolcrib {
         if let Some(shells) = &self.shells {
             shells.end(owner, conversation);
         }
+    }
+
+    /// Deletes a conversation of this owner with its messages and runs, and ends what programs still do for it. Its calls stay in the history
+    /// and in the audit.
+    ///
+    /// # Errors
+    /// As [`delete_conversation`](toolcrib_core::ConversationStore::delete_conversation) of the store says; then nothing is changed, and everything goes on.
+    pub async fn delete_conversation(
+        &self,
+        owner: &str,
+        id: ConversationId,
+    ) -> Result<(), StoreError> {
+        self.stores().runs.delete_conversation(owner, id).await?;
+        self.end_conversation(owner, &id.to_string());
+        Ok(())
     }
 
     /// Ends what is kept for a run that is over: the variables of its code.
@@ -443,9 +458,10 @@ impl Builder {
                 builtins = builtins.with_document_worker(worker);
             }
         }
-        let shells = workbench
-            .clone()
-            .map(|bench| Arc::new(Shells::new(bench, Some(self.settings.state.join("processes")))));
+        let shells = workbench.clone().map(|bench| {
+            let shells = Shells::new(bench, Some(self.settings.state.join("processes")));
+            Arc::new(shells.background_idle(self.settings.background_idle))
+        });
         if let Some(shells) = &shells {
             builtins = builtins.with_shells(Arc::clone(shells));
         }

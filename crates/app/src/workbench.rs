@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolcrib_builtins::workbench::{Confines, Workbench};
 use toolcrib_net::{AddressPolicy, Resolve, StaticResolver, SystemResolver};
-use toolcrib_sandbox::{Egress, Level, Local};
+use toolcrib_sandbox::{Backend, Bubblewrap, Egress, Gvisor, Level, Local, Maker};
 
 use crate::settings::{Settings, SetupError};
 
@@ -16,10 +16,20 @@ pub(crate) fn bench(settings: &Settings) -> Result<Option<Arc<Workbench>>, Setup
         Some(helper) => Local::with_helper(helper),
         None => Local::new(),
     };
-    let backend = local().egress(egress(settings)?);
+    let backend: Arc<dyn Backend> = match settings.sandbox_backend {
+        Maker::Own => Arc::new(local().egress(egress(settings)?)),
+        Maker::Bubblewrap => Arc::new(match &settings.sandbox_helper {
+            Some(helper) => Bubblewrap::with_helper(helper),
+            None => Bubblewrap::new(),
+        }),
+        Maker::Gvisor => Arc::new(match &settings.sandbox_helper {
+            Some(helper) => Gvisor::with_helper(helper),
+            None => Gvisor::new(),
+        }),
+    };
     // Its helper is started when somebody wants it first.
     let native = local().at_most(Level::None);
-    let bench = Workbench::new(Arc::new(backend), confines).with_native(Arc::new(native));
+    let bench = Workbench::new(backend, confines).with_native(Arc::new(native));
     Ok(Some(Arc::new(bench)))
 }
 

@@ -300,6 +300,10 @@ fn unruled(world: &World, config: &Config) -> Result<Settings, Failure> {
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     settings.workbench = Some(confines(config));
+    settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
+    if let Some(time) = config.shell.background_idle {
+        settings.background_idle = time;
+    }
     settings.python = python(config);
     settings.discovery = config.discovery(&Env::of_process())?;
     settings.opener = opener();

@@ -1,7 +1,7 @@
 //! Conversations and runs as they are kept: rows whose bodies only their owner understands, behind two store traits.
 //!
 //! A message's body and a run's state are JSON that the agent loop writes and reads; a store keeps them whole and orders them. Nothing is
-//! ever deleted by trimming or compaction: those change what is sent, not what is kept.
+//! ever deleted by trimming or compaction: those change what is sent, not what is kept. A person deletes a conversation as a whole.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -94,6 +94,15 @@ pub trait ConversationStore: Send + Sync {
         since: u64,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
+
+    /// Removes a conversation of this owner with its messages and its runs. What is recorded of its calls stays. One that is not there, or
+    /// that is somebody else's, is [`StoreError::Missing`]; one with a run that is not over [`StoreError::Conflict`] with the id of that run. Then nothing is
+    /// removed.
+    fn delete_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
 /// Where a run stands.

@@ -29,6 +29,11 @@ pub trait Backend: Send + Sync {
     /// Its name, as reports show it.
     fn name(&self) -> &'static str;
 
+    /// Whether it can keep programs to hosts that are named, by a proxy.
+    fn keeps_hosts(&self) -> bool {
+        true
+    }
+
     /// Tries what it can give, and says so case by case.
     fn probe(&self) -> BoxFuture<'_, Probe>;
 
@@ -84,6 +89,10 @@ pub(crate) trait Handle: Send {
     fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>>;
     /// Hosts that it asked for so far and did not reach.
     fn refused(&self) -> Vec<Refused>;
+    /// Whether nothing is in it but the program itself; `false` = something is, or nobody knows.
+    fn is_alone(&self) -> bool {
+        false
+    }
     /// Tells it something; it may be gone.
     fn tell(&self, order: Tell);
 }
@@ -130,6 +139,13 @@ impl Process {
     /// [`SandboxError::Helper`] when nobody can say whether that was done.
     pub async fn sweep(&mut self) -> Result<Swept, SandboxError> {
         self.handle.sweep().await
+    }
+
+    /// Whether nothing is in it but the program itself, as far as that is seen from outside without asking anybody: then there is nothing to
+    /// [sweep](Self::sweep).
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.handle.is_alone()
     }
 
     /// Hosts that it asked for so far and did not reach, by rule, without repetition.

@@ -16,7 +16,11 @@ use crate::{Egress, Level, SandboxError};
 pub struct Local;
 
 /// Another program's sandbox, which is not on this system.
+#[cfg(not(target_os = "macos"))]
 pub type Bubblewrap = Local;
+/// The same.
+#[cfg(not(target_os = "macos"))]
+pub type Gvisor = Local;
 
 impl Local {
     /// See Linux.

@@ -32,10 +32,12 @@ mod job;
 mod level;
 #[cfg(target_os = "linux")]
 mod linux;
+mod maker;
 mod policy;
 pub mod process;
 mod report;
 mod root;
+mod seatbelt;
 pub mod userland;
 
 pub use backend::{Backend, Duplex, Input, Output, Process, Swept, run};
@@ -44,11 +46,17 @@ pub use error::SandboxError;
 pub use hosts::{HostRule, HostRuleError, HostRules};
 pub use job::{Ended, Job, Status, Stdin, Stop};
 pub use level::{Level, UnknownLevel};
+pub use maker::Maker;
 pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
 pub use report::{Case, Feature, Probe};
 pub use root::{ROOT_HOME, Root};
 
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Bubblewrap, Local, run_here, worker_entry};
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use elsewhere::{Bubblewrap, Gvisor, Local, run_here, worker_entry};
+#[cfg(target_os = "macos")]
+pub use elsewhere::{Local as Bubblewrap, Local as Gvisor, run_here, worker_entry};
 #[cfg(target_os = "linux")]
-pub use linux::{Bubblewrap, Local, run_here, worker_entry};
+pub use linux::{Bubblewrap, Gvisor, Local, run_here, worker_entry};
+pub use seatbelt::Seatbelt;
+#[cfg(target_os = "macos")]
+pub use seatbelt::Seatbelt as Local;

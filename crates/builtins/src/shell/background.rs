@@ -1,8 +1,8 @@
-//! Programs in the background: each in a sandbox of its own, until it ends, or its conversation does.
+//! Programs in the background: each in a sandbox of its own, until it ends, its conversation does, or nobody has used that for long.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
@@ -20,6 +20,9 @@ const MOST: usize = 8;
 /// Programs of one conversation that are listed after their end; of more the oldest go.
 const MOST_ENDED: usize = 32;
 
+/// How long a program runs that nobody of its conversation asks for, unless the settings say otherwise: over a night and a day.
+pub const BACKGROUND_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How long the end of a program is waited for that was asked to end: it has half a second, and everything is killed then.
 const END: Duration = Duration::from_secs(5);
 
@@ -27,6 +30,8 @@ const END: Duration = Duration::from_secs(5);
 pub(crate) struct Processes {
     bench: Arc<Workbench>,
     records: Option<PathBuf>,
+    /// How long one runs that nobody asks for.
+    idle: Duration,
     all: Mutex<Vec<Arc<Background>>>,
 }
 
@@ -40,6 +45,8 @@ pub(crate) struct Background {
     pub(crate) level: Level,
     log: Mutex<Log>,
     stop: CancellationToken,
+    /// When its conversation was used last.
+    used: watch::Sender<Instant>,
     state: watch::Sender<State>,
     /// Written down as long as it runs.
     record: Mutex<Option<Held>>,
@@ -54,6 +61,8 @@ pub(crate) enum State {
     Ended { status: Status, stopped: Option<Stop> },
     /// It was ended.
     Killed,
+    /// It was ended because nobody had used its conversation for long.
+    Forgotten,
 }
 
 /// A program as a list shows it.
@@ -72,7 +81,19 @@ impl Drop for Processes {
 
 impl Processes {
     pub(super) fn new(bench: Arc<Workbench>, records: Option<PathBuf>) -> Self {
-        Self { bench, records, all: Mutex::default() }
+        Self { bench, records, idle: BACKGROUND_IDLE, all: Mutex::default() }
+    }
+
+    /// Those that start from now on end when nobody has used their conversation for so long.
+    pub(super) fn end_idle_after(&mut self, time: Duration) {
+        self.idle = time;
+    }
+
+    /// Somebody uses this conversation.
+    pub(super) fn touch(&self, owner: &Owner) {
+        for one in self.all().iter().filter(|one| one.owner == *owner) {
+            one.used.send_replace(Instant::now());
+        }
     }
 
     /// Starts a command as this program.
@@ -105,6 +126,7 @@ impl Processes {
             level: process.level,
             log: Mutex::default(),
             stop: CancellationToken::new(),
+            used: watch::Sender::new(Instant::now()),
             state: watch::Sender::new(State::Running),
             record: Mutex::new(held),
         });
@@ -115,12 +137,13 @@ impl Processes {
             forget_oldest(&mut all, &owner);
             all.push(Arc::clone(&background));
         }
-        tokio::spawn(look_after(Arc::clone(&background), process));
+        tokio::spawn(look_after(Arc::clone(&background), process, self.idle));
         Ok(background)
     }
 
     /// The programs of a conversation, oldest first.
     pub(crate) fn list(&self, owner: &Owner) -> Vec<Listed> {
+        self.touch(owner);
         let mut listed: Vec<Listed> =
             self.lost(owner).into_iter().map(|(record, _)| Listed::Lost(record)).collect();
         let known = self.all();
@@ -130,6 +153,7 @@ impl Processes {
 
     /// One of a conversation.
     pub(crate) fn find(&self, owner: &Owner, id: &str) -> Option<Listed> {
+        self.touch(owner);
         let known = self.all().iter().find(|one| one.owner == *owner && one.id == id).cloned();
         known.map(Listed::Known).or_else(|| {
             let mut lost = self.lost(owner).into_iter().map(|(record, _)| record);
@@ -231,23 +255,46 @@ impl Background {
         self.state()
     }
 
+    /// Waits until somebody ends it, or nobody has used its conversation for so long: what it is then.
+    async fn is_over(&self, idle: Duration) -> State {
+        let mut used = self.used.subscribe();
+        loop {
+            let last = *used.borrow_and_update();
+            // A time beyond all clocks is never over.
+            let forgotten = async {
+                match last.checked_add(idle) {
+                    Some(at) => tokio::time::sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return State::Killed,
+                Ok(()) = used.changed() => {}
+                () = forgotten => return State::Forgotten,
+            }
+        }
+    }
+
     fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Reads what a program writes, until everything of it is gone.
-async fn look_after(background: Arc<Background>, mut process: Process) {
+async fn look_after(background: Arc<Background>, mut process: Process, idle: Duration) {
     // Nobody types.
     process.stdin = None;
     let (mut one, mut two) = (vec![0; 16 * 1024], vec![0; 16 * 1024]);
     let mut open = [true; 2];
-    let mut is_asked = false;
+    let mut over = None;
+    let asked = background.is_over(idle);
+    tokio::pin!(asked);
     while open != [false; 2] {
         tokio::select! {
             biased;
-            () = background.stop.cancelled(), if !is_asked => {
-                is_asked = true;
+            how = &mut asked, if over.is_none() => {
+                over = Some(how);
                 process.end();
             }
             read = process.stdout.read(&mut one), if open[0] => {
@@ -262,11 +309,22 @@ async fn look_after(background: Arc<Background>, mut process: Process) {
             }
         }
     }
-    let ended = process.wait().await;
+    // A program may close its streams and go on.
+    let ended = loop {
+        tokio::select! {
+            biased;
+            how = &mut asked, if over.is_none() => {
+                over = Some(how);
+                process.end();
+            }
+            ended = process.wait() => break ended,
+        }
+    };
     background.log().close();
     drop(background.record.lock().unwrap_or_else(PoisonError::into_inner).take());
-    background.state.send_replace(match ended {
-        Ok(Ended { status, stopped, .. }) if !is_asked => State::Ended { status, stopped },
-        _ => State::Killed,
+    background.state.send_replace(match (over, ended) {
+        (Some(how), _) => how,
+        (None, Ok(Ended { status, stopped, .. })) => State::Ended { status, stopped },
+        (None, Err(_)) => State::Killed,
     });
 }

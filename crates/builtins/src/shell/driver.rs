@@ -45,7 +45,7 @@ const BASH: &str = concat!(
     "for __toolcrib_once in 1; do ",
     "builtin eval \"$__toolcrib\" </dev/null >&242 2>&243 241<&-; ",
     "done; __toolcrib=$?; builtin disown -a; ",
-    "IFS= builtin read -r -u 241 __toolcrib_once; ",
+    "IFS= builtin read -r -u 241 -N 16 __toolcrib_once; ",
     "builtin printf '\\036%s\\036' \"$__toolcrib_once\" >&242; ",
     "builtin printf '\\036%s\\037%s\\037%s\\037%s\\036' ",
     "\"$__toolcrib_once\" \"$__toolcrib\" \"${!-}\" \"$PWD\" >&243; ",
@@ -71,6 +71,9 @@ const SH: &str = concat!(
 /// Shorter texts are read to their end mark, which is quicker; longer ones by their length, where a character is a byte.
 const SHORT: usize = 128;
 
+/// Characters of the text that a mark begins with; bash reads as many at once.
+const NONCE: usize = 16;
+
 /// A command as the shell reads it. It holds no zero byte.
 pub(super) fn frame(language: Language, command: &str, nonce: &str) -> Vec<u8> {
     let mut frame = Vec::with_capacity(command.len() + nonce.len() + 16);
@@ -89,8 +92,17 @@ pub(super) fn frame(language: Language, command: &str, nonce: &str) -> Vec<u8> {
         frame.push(0);
     }
     frame.extend(nonce.bytes());
-    frame.push(b'\n');
+    if language == Language::Sh {
+        frame.push(b'\n');
+    }
     frame
+}
+
+/// A text that no program can guess, of [`NONCE`] characters.
+pub(super) fn nonce() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    // Keyed with what the system drew at random.
+    format!("{:0NONCE$x}", RandomState::new().hash_one(NONCE))
 }
 
 /// A command in a folder, with variables of its own that are gone afterwards.
@@ -151,10 +163,17 @@ mod tests {
 
     #[test]
     fn frames() {
-        assert_eq!(frame(Language::Bash, "ls", "n"), b"\nls\0n\n");
+        assert_eq!(frame(Language::Bash, "ls", "n"), b"\nls\0n");
         let long = "a".repeat(SHORT + 1);
-        assert_eq!(frame(Language::Bash, &long, "n"), format!("129\n{long}n\n").into_bytes());
+        assert_eq!(frame(Language::Bash, &long, "n"), format!("129\n{long}n").into_bytes());
         let wide = "ä".repeat(SHORT);
-        assert_eq!(frame(Language::Bash, &wide, "n"), format!("\n{wide}\0n\n").into_bytes());
+        assert_eq!(frame(Language::Bash, &wide, "n"), format!("\n{wide}\0n").into_bytes());
+    }
+
+    #[test]
+    fn no_two_marks_are_alike() {
+        let all: std::collections::BTreeSet<String> = (0..100).map(|_| nonce()).collect();
+        assert_eq!(all.len(), 100);
+        assert!(all.iter().all(|one| one.len() == NONCE && BASH.contains(&format!("-N {NONCE} "))));
     }
 }

@@ -29,6 +29,7 @@ use toolcrib_core::{CallCtx, ErrorType, ToolError};
 use toolcrib_sandbox::HostRules;
 
 use crate::workbench::Workbench;
+pub use background::BACKGROUND_IDLE;
 use background::Processes;
 pub(crate) use collect::Stream;
 use place::Place;
@@ -127,6 +128,14 @@ impl Shells {
         Self { bench, open: Mutex::default(), processes }
     }
 
+    /// The same where programs in the background end when nobody has used the shell or the processes of their conversation for so long;
+    /// otherwise that is [`BACKGROUND_IDLE`].
+    #[must_use]
+    pub fn background_idle(mut self, time: Duration) -> Self {
+        self.processes.end_idle_after(time);
+        self
+    }
+
     /// Ends the shell and the background processes of a conversation.
     pub fn end(&self, owner: &str, conversation: &str) {
         let owner = Owner { owner: owner.to_owned(), conversation: conversation.to_owned() };
@@ -175,6 +184,9 @@ impl Shells {
     pub(crate) async fn run(&self, call: &CallCtx, wanted: Wanted) -> Result<Ran, ToolError> {
         let owner =
             Owner::of(call).filter(|_| !wanted.fresh && wanted.hosts == HostRules::default());
+        if let Some(owner) = Owner::of(call) {
+            self.processes.touch(&owner);
+        }
         let Some(owner) = owner else {
             let place = self.place();
             let answer = self.once(place, call, &wanted).await?;

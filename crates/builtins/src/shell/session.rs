@@ -19,6 +19,9 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How long everything may go on after it was interrupted, before it is asked to end and then killed (SPEC 1.10: steps of 500 ms).
 const STEP: Duration = Duration::from_millis(500);
 
+/// How long a command runs before its limits are looked at: most are over by then, and what they used is little.
+const SHORT: Duration = Duration::from_millis(2);
+
 /// How long the streams are read on after everything was killed. Only a process stuck in the kernel needs it.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -82,6 +85,8 @@ pub(super) struct Session {
     left: Vec<u8>,
     /// How many refusals were told.
     told: usize,
+    /// Whether the limits of the shell are looked at seldom, as after each sweep.
+    rests: bool,
 }
 
 /// What goes on while a command runs.
@@ -108,7 +113,8 @@ impl Session {
         let stdout = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
         let stderr = std::mem::replace(&mut process.stderr, Box::new(tokio::io::empty()));
         let pending = [Capture::new(place.kept()), Capture::new(place.kept())];
-        Some(Self { place, process, stdin, stdout, stderr, pending, left: Vec::new(), told: 0 })
+        let left = Vec::new();
+        Some(Self { place, process, stdin, stdout, stderr, pending, left, told: 0, rests: false })
     }
 
     /// Takes commands until nobody asks any more, or the shell is over.
@@ -162,8 +168,7 @@ impl Session {
     async fn run(&mut self, ask: Ask) -> bool {
         let begun = Instant::now();
         let Ask { command, time, call, mut answer } = ask;
-        let nonce = call.call.to_string();
-        self.process.wake();
+        let nonce = driver::nonce();
         let frame = driver::frame(self.place.language, &command, &nonce);
         let mut running = Running::new(&call, &nonce, self.place.kept());
         for (pending, collector) in
@@ -181,7 +186,17 @@ impl Session {
                 }
             };
             let streams = (&mut self.stdout, &mut self.stderr);
-            running.read(streams, Some((&mut self.stdin, &frame)), deadline, stop).await
+            let reading = running.read(streams, Some((&mut self.stdin, &frame)), deadline, stop);
+            tokio::pin!(reading);
+            // A command that is over at once wakes nobody.
+            match tokio::time::timeout(SHORT, &mut reading).await {
+                Ok(over) => over,
+                Err(_) => {
+                    self.process.wake();
+                    self.rests = false;
+                    reading.await
+                }
+            }
         };
         let how = match over {
             Over::Marked => {
@@ -241,8 +256,12 @@ impl Session {
         if !leaves && let Some(answer) = answer.take() {
             let _ = answer.send(said.clone());
         }
-        let swept = self.process.sweep().await;
+        let swept = match self.rests && self.process.is_alone() {
+            true => Ok(Swept::Killed(0)),
+            false => self.process.sweep().await,
+        };
         let goes_on = matches!(swept, Ok(Swept::Killed(_)));
+        self.rests = goes_on;
         if let Ok(Swept::Killed(killed)) = swept {
             said.ended = killed;
         }

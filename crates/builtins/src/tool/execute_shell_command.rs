@@ -385,7 +385,9 @@ fn began(started: &Background, state: State) -> ToolOutput {
         State::Ended { status, stopped } => {
             ("ended", format!("[{} at once: {}]", started.id, end_of(status, stopped, false)))
         }
-        State::Killed => ("killed", format!("[{} was ended at once]", started.id)),
+        State::Killed | State::Forgotten => {
+            ("killed", format!("[{} was ended at once]", started.id))
+        }
     };
     let lines =
         if page.lines.is_empty() { String::new() } else { format!("\n{}", page.lines.join("\n")) };

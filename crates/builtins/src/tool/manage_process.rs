@@ -193,6 +193,9 @@ fn words(state: State) -> String {
     match state {
         State::Running => "running".to_owned(),
         State::Killed => "killed".to_owned(),
+        State::Forgotten => {
+            "ended because nobody had used the shell of this conversation for long".to_owned()
+        }
         State::Ended { stopped: Some(stop), .. } => format!("stopped because {}", stop.because()),
         State::Ended { status, .. } => format!("ended with code {}", status.code()),
     }

@@ -174,7 +174,8 @@ impl Workbench {
     async fn allowed(&self, needs: &Needs) -> Result<Policy, SandboxError> {
         let level = self.tried().await?;
         let mut policy = self.confines().policy(needs, level);
-        if level < Level::Namespace && matches!(policy.network, Network::Hosts(_)) {
+        let keeps_hosts = level >= Level::Namespace && self.backend.keeps_hosts();
+        if !keeps_hosts && matches!(policy.network, Network::Hosts(_)) {
             // Single hosts cannot be told apart here; what is left is less, never more.
             policy.network = Network::None;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcrib_builtins::Builtins;
-use toolcrib_builtins::shell::Shells;
+use toolcrib_builtins::shell::{BACKGROUND_IDLE, Shells};
 use toolcrib_builtins::workbench::{Confines, Workbench};
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
@@ -143,8 +143,14 @@ impl Shop {
     }
 
     pub(crate) fn on(bench: Bench) -> Self {
+        Self::with_idle(bench, BACKGROUND_IDLE)
+    }
+
+    /// The same where programs in the background end after this time without use.
+    pub(crate) fn with_idle(bench: Bench, idle: Duration) -> Self {
         let records = Some(bench.path("state/processes"));
-        let shells = Arc::new(Shells::new(Arc::clone(&bench.workbench), records));
+        let shells = Shells::new(Arc::clone(&bench.workbench), records).background_idle(idle);
+        let shells = Arc::new(shells);
         let tools = Builtins::new().with_shells(Arc::clone(&shells)).handlers();
         Self { bench, shells, tools }
     }

@@ -22,7 +22,10 @@ struct Shop {
 
 impl Shop {
     fn new() -> Self {
-        let bench = Bench::new();
+        Self::on(Bench::new())
+    }
+
+    fn on(bench: Bench) -> Self {
         fs::remove_dir_all(bench.path("ws/.git")).unwrap();
         let roots = Roots::open([bench.path("ws")]).unwrap();
         let workspace = Arc::new(Workspace::without_journal(roots));
@@ -163,6 +166,17 @@ async fn what_cannot_be_done_is_said() {
     shop.put("a.txt", "x");
     let error = shop.refused(json!({"action": "add", "paths": ["*.txt"]})).await;
     assert!(error.message.contains("did not match"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn a_git_that_is_not_there_says_what_to_do() {
+    let shop = Shop::on(Bench::with(|confines| toolcrib_builtins::workbench::Confines {
+        env: vec![("PATH".into(), "/nowhere".into())],
+        ..confines
+    }));
+    let error = shop.refused(json!({"action": "init"})).await;
+    assert!(error.message.contains("git is not there"), "{}", error.message);
+    assert!(!shop.bench.path("ws/.git").exists());
 }
 
 #[tokio::test]

@@ -258,6 +258,19 @@ async fn a_shell_that_is_not_there_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_folder_that_vanishes_under_a_shell_does_not_end_it() {
+    let shop = Shop::new();
+    shop.sh("a", "mkdir sub && cd sub && X=kept").await;
+    std::fs::remove_dir_all(shop.bench.path("ws/sub")).unwrap();
+    let said = shop.sh("a", "echo $X; cat < here || echo none").await;
+    assert_eq!(said.out(), "kept\nnone\n", "{said:?}");
+    let moved = shop.with("a", json!({"command": "true", "working_dir": "sub"})).await;
+    assert_ne!(moved.field("exit_code"), json!(0), "{moved:?}");
+    let back = shop.sh("a", "cd ~ && echo $X").await;
+    assert_eq!(back.out(), "kept\n", "{back:?}");
+}
+
+#[tokio::test]
 async fn ending_a_conversation_ends_its_shell() {
     let shop = Shop::new();
     shop.sh("a", "x=1").await;

@@ -1,8 +1,10 @@
 //! Programs in the background.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::bench::{Shop, processes_with, until};
+use crate::bench::{Bench, Shop, processes_with, until};
 
 async fn start(shop: &Shop, conversation: &str, command: &str) -> String {
     let said = shop.with(conversation, json!({"command": command, "background": true})).await;
@@ -112,4 +114,31 @@ async fn what_was_lost_with_a_process_of_ours_is_listed_as_lost() {
     assert!(log.await.message.contains("lost"));
     shop.process("a", json!({"action": "remove", "session_id": "p1"})).await;
     assert!(!folder.join("p1.json").exists() && folder.join("p2.json").exists());
+}
+
+#[tokio::test]
+async fn a_program_that_closed_its_streams_is_ended_too() {
+    let shop = Shop::new();
+    let mark = format!("86363.{}", std::process::id());
+    let id = start(&shop, "a", &format!("exec >&- 2>&-; touch up; exec sleep {mark}")).await;
+    until("it is up", || shop.bench.path("ws/up").exists()).await;
+    until("it sleeps", || !processes_with(&mark).is_empty()).await;
+    let killed = shop.process("a", json!({"action": "kill", "session_id": id})).await;
+    assert!(killed.text().contains("was ended"), "{killed:?}");
+    assert!(processes_with(&mark).is_empty());
+    let list = shop.process("a", json!({"action": "list"})).await;
+    assert_eq!(states(&list.field("processes")), ["killed"]);
+}
+
+#[tokio::test]
+async fn a_program_ends_that_nobody_has_used_for_long() {
+    let shop = Shop::with_idle(Bench::new(), Duration::from_millis(300));
+    let mark = format!("86364.{}", std::process::id());
+    let id = start(&shop, "a", &format!("touch up; exec sleep {mark}")).await;
+    until("it is up", || shop.bench.path("ws/up").exists()).await;
+    until("it has ended", || !shop.bench.path(&format!("state/processes/{id}.json")).exists())
+        .await;
+    assert!(processes_with(&mark).is_empty());
+    let killed = shop.process("a", json!({"action": "kill", "session_id": id})).await;
+    assert!(killed.text().contains("nobody had used the shell"), "{killed:?}");
 }

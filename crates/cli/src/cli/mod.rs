@@ -6,6 +6,7 @@ mod audit;
 mod backup;
 mod chain;
 mod config;
+mod conversation;
 mod daemon;
 mod doctor;
 mod find;
@@ -43,6 +44,7 @@ pub(crate) use audit::{Audit, Export, ExportFormat, Since, Tail, Verify};
 pub(crate) use backup::{Backup, Restore};
 pub(crate) use chain::{Chain, ChainRemove, ChainSave};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
+pub(crate) use conversation::Conversation;
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
 pub(crate) use doctor::Doctor;
 pub(crate) use find::Find;
@@ -257,6 +259,9 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way."
     )]
     Undo(Undo),
+    /// Look at conversations, and delete them.
+    #[command(subcommand)]
+    Conversation(Conversation),
     /// Look back at calls, the newest first.
     #[command(after_help = past::HISTORY_HELP)]
     History(History),

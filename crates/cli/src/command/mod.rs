@@ -11,6 +11,7 @@ mod chain;
 mod chat;
 mod completions;
 pub(crate) mod config;
+mod conversation;
 mod daemon;
 mod doctor;
 mod dry_run;
@@ -113,6 +114,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Trust(command) => trust::run(&command, json),
         Command::Undo(command) => undo::run(&command, json),
         Command::History(command) => history::run(&command, json),
+        Command::Conversation(command) => conversation::run(&command, json),
         Command::Explain(command) => explain::run(&command, json),
         Command::Metrics(command) => metrics::run(&command, json),
         Command::Usage(command) => usage::run(&command, json),

@@ -139,7 +139,7 @@ pub(super) async fn conversation(stores: &Stores, asked: &str) -> Result<String,
     let ids: Vec<ConversationId> = conversations.iter().map(|one| one.id).collect();
     match short_id::find(asked, &ids) {
         Found::One(id) => Ok(id.to_string()),
-        found => Err(short_id::failure("conversation", asked, found, "history --json")),
+        found => Err(short_id::failure("conversation", asked, found, "conversation list")),
     }
 }
 

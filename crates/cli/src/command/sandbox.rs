@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use toolcrib_app::bench::make_own;
 use toolcrib_app::net::{AddressPolicy, SystemResolver};
 use toolcrib_app::sandbox::{
-    Backend, Bubblewrap, Egress, Ended, HostRules, Job, Level, Local, Network, Policy, Probe,
-    Resources, SandboxError, Stop, run_here,
+    Backend, Bubblewrap, Egress, Ended, Gvisor, HostRules, Job, Level, Local, Network, Policy,
+    Probe, Resources, SandboxError, Stop, run_here,
 };
 
 use super::userland;
@@ -119,6 +119,7 @@ fn status(json: bool) -> Result<u8, Failure> {
     let probes = world::block_on(async {
         let mut probes = vec![Local::new().probe().await];
         probes.push(Bubblewrap::new().probe().await);
+        probes.push(Gvisor::new().probe().await);
         Ok(probes)
     })?;
     let there_is_one = probes.iter().any(|probe| probe.strongest > Level::None);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer};
 use toolcrib_app::bench::Confines;
-use toolcrib_app::sandbox::{HostRules, Level, Network, Resources};
+use toolcrib_app::sandbox::{HostRules, Level, Maker, Network, Resources};
 
 use crate::config::Config;
 use crate::config::env::Env;
@@ -23,6 +23,8 @@ pub(super) const PATHS: [&str; 4] = ["read", "write", "path", "home"];
 pub(crate) struct SandboxSection {
     /// The weakest level that will do.
     pub(super) level: Option<LeastLevel>,
+    /// What makes the walls.
+    pub(crate) backend: Option<Maker>,
     /// What programs reach that need the network.
     pub(super) network: Option<NetworkChoice>,
     /// Hosts that they reach through the proxy.
@@ -207,5 +209,20 @@ mod tests {
             let error = confines(&format!("[sandbox]\n{line}\n")).unwrap_err();
             assert!(error.contains(words), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn the_walls_are_made_by_whom_the_file_names() {
+        let maker = |text: &str| {
+            let config = parse(Path::new("c.toml"), text).map_err(|error| error.message)?;
+            Ok::<_, String>(config.sandbox.backend)
+        };
+        assert_eq!(maker(""), Ok(None));
+        for (word, known) in
+            [("own", Maker::Own), ("bubblewrap", Maker::Bubblewrap), ("gvisor", Maker::Gvisor)]
+        {
+            assert_eq!(maker(&format!("[sandbox]\nbackend = \"{word}\"\n")), Ok(Some(known)));
+        }
+        assert!(maker("[sandbox]\nbackend = \"docker\"\n").unwrap_err().contains("gvisor"));
     }
 }

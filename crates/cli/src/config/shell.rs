@@ -1,7 +1,11 @@
-//! `[shell]`: where the commands of the shell tool run.
+//! `[shell]`: where the commands of the shell tool run, and for how long programs in the background do.
+
+use std::time::Duration;
 
 use serde::Deserialize;
 use toolcrib_app::sandbox::userland::ShellTarget;
+
+use super::values;
 
 /// `[shell]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -9,6 +13,9 @@ use toolcrib_app::sandbox::userland::ShellTarget;
 pub(crate) struct ShellSection {
     /// Where commands run; left out: in the Linux userland once it is installed, before that in a sandbox with the system of the host.
     pub(crate) target: Option<ShellTarget>,
+    /// How long a program in the background runs when nobody uses the shell of its conversation.
+    #[serde(deserialize_with = "values::duration")]
+    pub(crate) background_idle: Option<Duration>,
 }
 
 #[cfg(test)]
@@ -31,5 +38,12 @@ mod tests {
         }
         let error = target("[shell]\ntarget = \"sandbox\"\n").unwrap_err();
         assert!(error.contains("host-sandbox"), "{error}");
+    }
+
+    #[test]
+    fn programs_in_the_background_end_after_a_time() {
+        let text = "[shell]\nbackground_idle = \"90m\"\n";
+        let config = parse(Path::new("config.toml"), text).unwrap();
+        assert_eq!(config.shell.background_idle, Some(std::time::Duration::from_secs(5_400)));
     }
 }

@@ -55,6 +55,9 @@ TimeoutStopSec=60s
 WatchdogSec=60s
 LimitNOFILE=65536
 UMask=0077
+# Programs of tools get groups of their own beside that of the daemon (the second line: systemd 254; without it they do without).
+Delegate=memory pids
+DelegateSubgroup=daemon
 
 # What it does not need. Programs that tools run are held to the same. Nothing is laid over /proc or taken of namespaces: the sandbox of
 # those programs is made of them.

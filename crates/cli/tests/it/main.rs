@@ -21,6 +21,7 @@ mod chat;
 mod chat_terminal;
 mod config_layers;
 mod config_set;
+mod conversations;
 mod daemon;
 mod daemon_log;
 mod docs;

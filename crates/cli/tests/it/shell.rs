@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{self, TestEnv};
+use crate::support::{self, DaemonProcess, TestEnv};
 
 fn enabled() -> TestEnv {
     let env = TestEnv::new();
@@ -168,4 +168,89 @@ fn who_looks_on_sees_how_far_a_command_is() {
     // The result has it whole, and once.
     let done = events.iter().find(|event| event["state"] == "output-available").unwrap();
     assert!(done["output"].to_string().contains("half"), "{done}");
+}
+
+/// A daemon that runs every command, with a model that starts `long` in the background and then says or does this.
+fn in_the_background(env: &TestEnv, long: &str, then: &str) -> DaemonProcess {
+    env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"Bash\"\nunsafe = true\n");
+    let turns = format!(
+        "  - calls: [{{tool: execute_shell_command, args: {{command: '{long}', background: true}}}}]\n{then}"
+    );
+    let model = env.script("script", &turns);
+    DaemonProcess::start(env, &["--model", &model])
+}
+
+/// One request; its status and its answer.
+fn ask(env: &TestEnv, daemon: &DaemonProcess, what: &str, body: &Value) -> (u16, Value) {
+    let token = env.run(&["token", "show"]).code(0).stdout;
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let answer = daemon.raw(&format!(
+        "{what} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\nAuthorization: Bearer {}\r\n\r\n{body}",
+        body.len(),
+        token.trim()
+    ));
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, serde_json::from_str(body).unwrap_or_default())
+}
+
+#[test]
+fn a_run_that_is_stopped_takes_its_background_and_its_shell_along() {
+    let env = enabled();
+    // No other command lines of this machine have these numbers.
+    let (long, front) =
+        (format!("sleep 77{}", std::process::id()), format!("sleep 78{}", std::process::id()));
+    let second = format!(
+        "  - calls: [{{tool: execute_shell_command, args: {{command: 'touch waits; {front}', timeout: 90}}}}]\n  - say: Done.\n"
+    );
+    let daemon = in_the_background(&env, &long, &second);
+    let (status, run) = ask(&env, &daemon, "POST /api/v1/runs", &json!({"text": "go"}));
+    assert_eq!(status, 202, "{run}");
+    eventually("the second command", || env.read("waits").is_some() && is_running(&front));
+    assert!(is_running(&long), "the program in the background");
+    let stop = format!("POST /api/v1/runs/{}/stop", run["run"].as_str().unwrap());
+    let (status, answer) = ask(&env, &daemon, &stop, &Value::Null);
+    assert!(matches!(status, 200 | 202), "{status} {answer}");
+    eventually("the end of what nobody can use any more", || {
+        !is_running(&long) && !is_running(&front)
+    });
+    daemon.stop(&env).0.code(0);
+}
+
+#[test]
+fn a_conversation_that_is_deleted_takes_its_background_along() {
+    let env = enabled();
+    let long = format!("sleep 79{}", std::process::id());
+    let daemon = in_the_background(&env, &long, "  - say: It is up.\n");
+    let body = json!({"text": "Start it", "wait": true});
+    let (status, run) = ask(&env, &daemon, "POST /api/v1/runs", &body);
+    assert_eq!((status, run["text"].as_str()), (200, Some("It is up.")), "{run}");
+    assert!(is_running(&long), "it goes on after its run");
+    let id = run["conversation"].as_str().unwrap();
+    env.run(&["conversation", "delete", id]).code(0);
+    eventually("its end", || !is_running(&long));
+    let gone = ask(&env, &daemon, &format!("GET /api/v1/conversations/{id}"), &Value::Null);
+    assert_eq!(gone.0, 404, "{}", gone.1);
+    let history = env.run(&["history"]).code(0).stdout;
+    assert!(history.contains("execute_shell_command"), "calls stay: {history}");
+    daemon.stop(&env).0.code(0);
+}
+
+/// Waits until something is so; what never becomes so fails the test.
+#[track_caller]
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..1500 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it never came: {what}");
+}
+
+/// Whether a process has this command line.
+fn is_running(line: &str) -> bool {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|found| String::from_utf8_lossy(&found).replace('\0', " ").trim() == line)
 }

@@ -111,6 +111,19 @@ impl Rows {
         Ok(())
     }
 
+    fn delete_conversation(&mut self, owner: &str, id: ConversationId) -> Result<(), StoreError> {
+        if self.conversations.get(&id).is_none_or(|(head, _)| head.owner != owner) {
+            return Err(StoreError::Missing(id.to_string()));
+        }
+        let mut own = self.runs.values().filter(|run| run.conversation == id);
+        if let Some(open) = own.find(|run| run.status != RunStatus::Ended) {
+            return Err(StoreError::Conflict(open.id.to_string()));
+        }
+        self.runs.retain(|_, run| run.conversation != id);
+        self.conversations.remove(&id);
+        Ok(())
+    }
+
     fn take_run(&mut self, id: RunId, epoch: u64) -> Result<StoredRun, StoreError> {
         let run = self.runs.get_mut(&id).ok_or_else(|| StoreError::Missing(id.to_string()))?;
         if run.status == RunStatus::Ended || run.epoch != epoch {
@@ -206,6 +219,14 @@ impl ConversationStore for MemoryRuns {
             found.truncate(limit);
             Ok(found)
         })
+    }
+
+    fn delete_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().delete_conversation(owner, id)))
     }
 }
 

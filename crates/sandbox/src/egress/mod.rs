@@ -9,6 +9,7 @@
 mod connection;
 mod head;
 
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -88,6 +89,17 @@ impl Gate {
             refused.push(one);
         }
     }
+}
+
+/// The variables by which programs find a proxy at this port of their own machine.
+pub(crate) fn variables(port: u16) -> impl Iterator<Item = (OsString, OsString)> {
+    let proxy = format!("http://127.0.0.1:{port}");
+    let named = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, proxy.clone()));
+    let own = ("NO_PROXY", "localhost,127.0.0.1,::1".to_owned());
+    named.into_iter().chain([own]).flat_map(|(name, value)| {
+        let small = name.to_lowercase();
+        [(name.into(), value.clone().into()), (small.into(), value.into())]
+    })
 }
 
 /// Serves a listener until it is dropped.

@@ -55,7 +55,7 @@ impl Bubblewrap {
             return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
         }
         let bwrap = Self::program().ok_or_else(|| SandboxError::NoProgram("bwrap".into()))?;
-        let mut plan = Plan::of(job)?;
+        let mut plan = Plan::of(job)?.spelled_out().into_owned();
         let walls = walls(&plan);
         let filters = kind(&plan, Level::Namespace);
         if let Act::Run { program, args, env, filters: passed, .. } = &mut plan.act {
@@ -122,6 +122,10 @@ fn walls(plan: &Plan) -> Vec<OsString> {
 impl Backend for Bubblewrap {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn keeps_hosts(&self) -> bool {
+        false
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {

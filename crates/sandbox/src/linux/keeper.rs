@@ -16,6 +16,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal, kill_process};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::attempts;
+use super::cgroup::{Group, Place};
 use super::command::{self, Streams};
 use super::control::{self, Event, Fault, Order};
 use super::plan::{Act, Net, PROXY_PORT, Plan};
@@ -67,15 +68,16 @@ impl User {
 
 /// Keeps a sandbox to its end, and ends with it.
 pub(super) fn keep(
-    plan: &Plan,
-    level: Level,
-    user: User,
+    (plan, level, user): (&Plan, Level, User),
+    (place, strange): (Option<&'static Place>, Option<OwnedFd>),
     control: &OwnedFd,
     streams: Streams,
 ) -> ! {
     // The helper ignores the end of its children, and tests may hold signals back.
     sys::reset_signals();
-    let code = match begin(plan, level, user, control, streams) {
+    // Where none can be made, everything else holds all the same.
+    let group = place.and_then(|place| Group::new(place, &plan.amounts).ok());
+    let code = match begin((plan, level, user), (group, strange), control, streams) {
         Ok(keeper) => {
             keeper.stay();
             0
@@ -83,7 +85,7 @@ pub(super) fn keep(
         Err(fault) => {
             // What already runs may have been what could not be bounded.
             if level != Level::Namespace {
-                end_all(Tree::Descendants, None, &mut None);
+                end_all(Tree::Descendants, None, None, &mut None);
             }
             let _ = control::send(control, &Event::Failed(fault), &[]);
             1
@@ -100,19 +102,19 @@ struct Keeper<'a> {
     main: Pid,
     ended: OwnedFd,
     watch: Watch,
+    group: Option<Group>,
     questions: Option<Questions>,
     scratch: Option<Scratch>,
 }
 
 fn begin<'a>(
-    plan: &Plan,
-    level: Level,
-    user: User,
+    (plan, level, user): (&Plan, Level, User),
+    (group, strange): (Option<Group>, Option<OwnedFd>),
     control: &'a OwnedFd,
     streams: Streams,
 ) -> Result<Keeper<'a>, Fault> {
     let (scratch, written) = match level {
-        Level::Namespace => (None, apart(plan, user, control)?),
+        Level::Namespace => (None, apart(plan, user, strange, control)?),
         _ => {
             let nobody = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
             nobody.map_err(io::Error::from).map_err(Fault::host("adopting orphans"))?;
@@ -137,8 +139,8 @@ fn begin<'a>(
     let watch = Watch::new(tree, plan.amounts, &views, own, written);
     let asked = (level == Level::Reduced).then(control::pair).transpose();
     let asked = asked.map_err(Fault::host("asking first"))?;
-    let (main, ended) =
-        start(plan, level, temporary, streams, asked.as_ref().map(|(_, theirs)| theirs))?;
+    let asks = asked.as_ref().map(|(_, theirs)| theirs);
+    let (main, ended, group) = start(plan, level, temporary, streams, (group, asks))?;
     let questions = asked.and_then(|(ours, _)| Questions::take(&ours, views));
     if level > Level::None {
         // To look at all processes of the sandbox, and to signal them.
@@ -146,7 +148,7 @@ fn begin<'a>(
         command::drop_rights(kept).map_err(Fault::host("giving up rights"))?;
     }
     control::send(control, &Event::Started, &[]).map_err(Fault::host("saying so"))?;
-    Ok(Keeper { control, tree, main, ended, watch, questions, scratch })
+    Ok(Keeper { control, tree, main, ended, watch, group, questions, scratch })
 }
 
 /// Where the kernel counts what this process writes, and those that it reaps; `None` = this kernel does not.
@@ -155,10 +157,14 @@ fn own_writes() -> Option<File> {
 }
 
 /// Namespaces of its own, and in them a root of its own.
-fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<Option<File>, Fault> {
+fn apart(
+    plan: &Plan,
+    user: User,
+    strange: Option<OwnedFd>,
+    control: &OwnedFd,
+) -> Result<Option<File>, Fault> {
     command::die_with_parent().map_err(Fault::host("tying the ends together"))?;
-    let mut flags =
-        UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS | UnshareFlags::NEWCGROUP;
+    let mut flags = UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
     if !command::shares_network(plan) {
         flags |= UnshareFlags::NEWNET;
     }
@@ -175,7 +181,7 @@ fn apart(plan: &Plan, user: User, control: &OwnedFd) -> Result<Option<File>, Fau
             .map_err(Fault::host("handing over to the proxy"))?;
     }
     let _ = rustix::system::sethostname(HOST_NAME);
-    root::enter(plan)?;
+    root::enter(plan, strange)?;
     let written = own_writes();
     // Nobody inside may look into this process, which knows the outside.
     let hidden = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
@@ -204,13 +210,30 @@ fn start(
     level: Level,
     scratch: &Path,
     streams: Streams,
-    questions: Option<&OwnedFd>,
-) -> Result<(Pid, OwnedFd), Fault> {
+    (mut group, questions): (Option<Group>, Option<&OwnedFd>),
+) -> Result<(Pid, OwnedFd, Option<Group>), Fault> {
     let fail = |error: io::Error| Fault::host("a process for the program")(error);
     let (hear, tell) = io::pipe().map_err(fail)?;
-    match sys::fork(0).map_err(fail)? {
+    let forked = match &group {
+        Some(within) => sys::fork(0, Some(within.folder())).or_else(|_| {
+            // An older kernel, or one that wants it made elsewhere.
+            group = None;
+            sys::fork(0, None)
+        }),
+        None => sys::fork(0, None),
+    };
+    match forked.map_err(fail)? {
         Fork::Child => {
             drop(hear);
+            // It sees its own groups alone, from the one on that it is in.
+            if level == Level::Namespace
+                && let Err(error) = sys::unshare(UnshareFlags::NEWCGROUP)
+            {
+                let text = serde_json::to_vec(&Fault::host("namespaces")(error));
+                let _ =
+                    std::fs::File::from(OwnedFd::from(tell)).write_all(&text.unwrap_or_default());
+                sys::leave(127)
+            }
             let mut tell = OwnedFd::from(tell);
             // Out of the way of the numbers that the program knows.
             if let Ok(aside) = rustix::io::fcntl_dupfd_cloexec(&tell, 128) {
@@ -239,7 +262,7 @@ fn start(
             let mut hear = hear;
             hear.read_to_end(&mut said).map_err(fail)?;
             if said.is_empty() {
-                return Ok((child.pid, child.pidfd));
+                return Ok((child.pid, child.pidfd, group));
             }
             Err(serde_json::from_slice(&said)
                 .unwrap_or_else(|_| fail(io::Error::other("no reason"))))
@@ -251,7 +274,11 @@ impl Keeper<'_> {
     fn stay(self) {
         let mut status = None;
         let stopped = self.until_ended(&mut status);
-        end_all(self.tree, Some(self.main), &mut status);
+        let main_was_killed = status == Some(Status::Signalled(Signal::KILL.as_raw()));
+        // The kernel ended it, as it would end what the watch finds.
+        let starved = main_was_killed && self.group.as_ref().is_some_and(Group::is_out_of_memory);
+        let stopped = stopped.or(starved.then_some(Stop::Memory));
+        end_all(self.tree, self.group.as_ref(), Some(self.main), &mut status);
         // Before the word is given: whoever hears it may look.
         drop(self.scratch);
         let status = status.unwrap_or(Status::Signalled(Signal::KILL.as_raw()));
@@ -301,7 +328,7 @@ impl Keeper<'_> {
             }
             if looked.elapsed() >= LOOK && self.watch.is_needed() {
                 looked = Instant::now();
-                if let Some(limit) = self.watch.look() {
+                if let Some(limit) = self.watch.look(self.group.as_ref()) {
                     return Some(stopped.unwrap_or(limit));
                 }
             }
@@ -369,8 +396,11 @@ impl Keeper<'_> {
 }
 
 /// Kills what is left, and waits until it is gone.
-fn end_all(tree: Tree, main: Option<Pid>, status: &mut Option<Status>) {
+fn end_all(tree: Tree, group: Option<&Group>, main: Option<Pid>, status: &mut Option<Status>) {
     let begun = Instant::now();
+    if let Some(group) = group.filter(|_| tree == Tree::Descendants) {
+        group.kill();
+    }
     while tree::reap(main, status) && begun.elapsed() < REAP {
         tree.kill();
         if !tree::reap(main, status) {

@@ -22,7 +22,7 @@ use super::control::{self, Blame, Event, Fault, Order};
 use super::plan::{Act, Plan};
 use super::start::{Begun, at_level, error_of, levels, silent};
 use super::worker::{ROLE, Wanted};
-use super::{probe, sys};
+use super::{probe, sys, tree};
 use crate::backend::{Backend, Handle, Process, Swept, Tell};
 use crate::egress::{self, Egress, Gate, Refused};
 use crate::files;
@@ -313,7 +313,15 @@ impl Running {
             _ => None,
         };
         let ended = self.begun.pidfd.and_then(|fd| watched(fd).ok());
-        let handle = Hold { control: self.control, ended, level, proxy, over: None, told: None };
+        let handle = Hold {
+            control: self.control,
+            ended,
+            level,
+            proxy,
+            members: std::sync::OnceLock::new(),
+            over: None,
+            told: None,
+        };
         Ok(Process {
             stdin: self.stdin.map(|stdin| Box::new(stdin) as _),
             stdout: Box::new(self.stdout),
@@ -343,28 +351,45 @@ struct Hold {
     ended: Option<AsyncFd<OwnedFd>>,
     level: Level,
     proxy: Option<Proxy>,
+    /// Its first process and the program, by their numbers here; `None` = they are not known.
+    members: std::sync::OnceLock<Option<(i32, i32)>>,
     /// What was said of its end while something else was waited for.
     over: Option<(Status, Option<Stop>, Duration)>,
     told: Option<Ended>,
 }
 
 impl Hold {
+    /// Its first process, and the only child that it has now.
+    fn find_members(&self) -> Option<(i32, i32)> {
+        use std::os::fd::AsRawFd as _;
+        let fd = self.ended.as_ref()?.get_ref().as_raw_fd();
+        let known = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+        let first = known.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim();
+        let first = first.parse().ok().filter(|first| *first > 0)?;
+        match tree::children(first)?.as_slice() {
+            [main] => Some((first, *main)),
+            _ => None,
+        }
+    }
+
     async fn end(&mut self) -> Result<Ended, SandboxError> {
         if let Some(ended) = &self.told {
             return Ok(ended.clone());
         }
+        // Whoever waits may give up and wait again, so what was said is kept.
         let (status, stopped, cpu) = loop {
             if let Some(over) = self.over {
                 break over;
             }
             match receive(&self.control).await {
                 Ok(Some((Event::Ended { status, stopped, cpu_micros }, _))) => {
-                    break (status, stopped, Duration::from_micros(cpu_micros));
+                    self.over = Some((status, stopped, Duration::from_micros(cpu_micros)));
                 }
                 Ok(Some(_)) => {}
                 // Its first process was killed from outside, and everything with it.
                 Ok(None) => {
-                    break (Status::Signalled(libc::SIGKILL), Some(Stop::Killed), Duration::ZERO);
+                    let killed = Status::Signalled(libc::SIGKILL);
+                    self.over = Some((killed, Some(Stop::Killed), Duration::ZERO));
                 }
                 Err(error) => return Err(SandboxError::Helper(error)),
             }
@@ -411,6 +436,15 @@ impl Handle for Hold {
     fn refused(&self) -> Vec<Refused> {
         let now = self.proxy.as_ref().map(|proxy| proxy.gate.refused());
         now.or_else(|| self.told.as_ref().map(|ended| ended.refused.clone())).unwrap_or_default()
+    }
+
+    fn is_alone(&self) -> bool {
+        let Some((first, main)) = *self.members.get_or_init(|| self.find_members()) else {
+            return false;
+        };
+        // In this order: what loses its parent meanwhile falls to the first.
+        tree::children(main).is_some_and(|of_main| of_main.is_empty())
+            && tree::children(first).is_some_and(|of_first| of_first == [main])
     }
 
     fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>> {

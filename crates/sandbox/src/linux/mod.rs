@@ -2,10 +2,12 @@
 
 mod attempts;
 mod bubblewrap;
+mod cgroup;
 mod changes;
 mod command;
 mod control;
 mod filter;
+mod gvisor;
 mod here;
 mod keeper;
 mod local;
@@ -17,12 +19,14 @@ mod questions;
 mod root;
 mod rules;
 mod start;
+mod stranger;
 mod sys;
 mod tree;
 mod watch;
 mod worker;
 
 pub use bubblewrap::Bubblewrap;
+pub use gvisor::Gvisor;
 pub use here::run_here;
 pub use local::Local;
 pub(crate) use root::open_really;

@@ -1,6 +1,7 @@
 //! A policy as a list of what to do: paths looked up, amounts as numbers. It is made where the job comes from, and carried out in the
 //! helper.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +14,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::filter::Kind;
-use super::other_root;
+use super::{other_root, stranger};
+use crate::egress;
 use crate::job::Job;
 use crate::policy::{Network, Policy, Resources};
 use crate::process::DEFAULT_PATH;
@@ -43,6 +45,8 @@ pub(super) struct Plan {
     pub(super) net: Net,
     pub(super) amounts: Amounts,
     pub(super) folder: OsString,
+    /// Whether what of `/etc` only root may read is kept by [how it is mounted](stranger), and is in no view.
+    pub(super) strange: bool,
     pub(super) act: Act,
 }
 
@@ -188,8 +192,15 @@ impl Plan {
         // Whoever may change everything, without any wall, is kept from nothing.
         let is_unwalled = policy.minimum == Level::None
             && policy.writable.iter().any(|path| path == Path::new("/"));
-        for path in secrets_of_the_system().into_iter().filter(|_| !is_unwalled) {
-            views.entry(path).or_insert(How::Hidden);
+        let secret = Path::new(stranger::FOLDER);
+        // Where a policy says more of it, everything is looked at one by one.
+        let is_whole = views.get(secret) == Some(&How::Read)
+            && !views.keys().any(|path| path != secret && path.starts_with(secret));
+        let strange = is_whole && !is_unwalled && stranger::works();
+        if !is_unwalled && !strange {
+            for path in secrets_of_the_system() {
+                views.entry(path).or_insert(How::Hidden);
+            }
         }
         // Hidden where nothing would be seen anyway.
         let all = views.clone();
@@ -203,7 +214,19 @@ impl Plan {
             .into_iter()
             .map(|(path, how)| View { path: path.into(), from: None, how })
             .collect();
-        Ok(Self::with(views, links, folder, policy, act))
+        Ok(Self { strange, ..Self::with(views, links, folder, policy, act) })
+    }
+
+    /// The same with what only root may read in its views, for whoever does not mount.
+    pub(super) fn spelled_out(&self) -> Cow<'_, Self> {
+        if !self.strange {
+            return Cow::Borrowed(self);
+        }
+        let mut plan = Self { strange: false, ..self.clone() };
+        let hidden = |path: PathBuf| View { path: path.into(), from: None, how: How::Hidden };
+        plan.views.extend(secrets_of_the_system().into_iter().map(hidden));
+        plan.views.sort_by(|one, other| one.path().cmp(other.path()));
+        Cow::Owned(plan)
     }
 
     fn with(
@@ -219,7 +242,7 @@ impl Plan {
             Network::Full => Net::Host,
         };
         let amounts = Amounts::of(&policy.resources);
-        Self { views, links, net, amounts, folder: folder.into(), act }
+        Self { views, links, net, amounts, folder: folder.into(), strange: false, act }
     }
 }
 
@@ -270,14 +293,7 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
         env.push(("HOME".into(), ROOT_HOME.into()));
     }
     if matches!(job.policy.network, Network::Hosts(_)) {
-        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-        for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-            env.push((name.into(), (&proxy).into()));
-            env.push((name.to_lowercase().into(), (&proxy).into()));
-        }
-        for name in ["NO_PROXY", "no_proxy"] {
-            env.push((name.into(), "localhost,127.0.0.1,::1".into()));
-        }
+        env.extend(egress::variables(PROXY_PORT));
     }
     env.extend(job.env.iter().cloned());
     env

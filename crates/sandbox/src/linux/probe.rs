@@ -8,6 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 
 use super::attempts::{ATTEMPTS, Outside};
+use super::cgroup;
 use super::control::Fault;
 use super::local::{self, Local};
 use super::plan::{Act, Plan};
@@ -120,24 +121,35 @@ fn features(
             "an ordinary user starts the sandboxes".to_owned()
         },
     };
-    vec![apart, rules, filter, root]
+    let group = Feature {
+        name: "cgroup",
+        works: cgroup::place().is_ok(),
+        detail: match cgroup::place() {
+            Ok(place) => place.words(),
+            Err(why) => why.clone(),
+        },
+    };
+    vec![apart, rules, filter, root, group]
 }
 
 fn limits(strongest: Level) -> Vec<Feature> {
     let limit = |name, works, detail: &str| Feature { name, works, detail: detail.to_owned() };
     let any = strongest > Level::None;
     let apart = strongest == Level::Namespace;
-    let number = if apart {
+    let by_group =
+        |controller| cgroup::place().as_ref().is_ok_and(|place| any && place.bounds(controller));
+    let number = if by_group("pids") || apart {
         "looked at every 10 ms; the kernel refuses new ones beyond"
     } else {
         "looked at every 10 ms"
     };
+    let memory = if by_group("memory") {
+        "of all processes together, temporary files included: by the kernel"
+    } else {
+        "of all processes together, temporary files included: looked at every 10 ms; one process cannot ask for more than twice as much"
+    };
     vec![
-        limit(
-            "memory",
-            any,
-            "of all processes together, temporary files included: looked at every 10 ms; one process cannot ask for more than twice as much",
-        ),
+        limit("memory", any, memory),
         limit("processes", any, number),
         limit(
             "cpu",

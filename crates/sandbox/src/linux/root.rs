@@ -19,6 +19,7 @@ use rustix::mount::{
 
 use super::control::Fault;
 use super::plan::{Amounts, How, Plan, View};
+use super::stranger;
 use super::sys;
 
 /// Where temporary files are, inside.
@@ -28,9 +29,11 @@ pub(super) const SCRATCH: &str = "/tmp";
 pub(super) const ALSO_SCRATCH: &str = "/dev/shm";
 
 /// Flags of mount_setattr(2).
-const READ_ONLY: u64 = 1;
-const NO_SUID: u64 = 2;
-const NO_DEV: u64 = 4;
+pub(super) const READ_ONLY: u64 = 1;
+/// See [`READ_ONLY`].
+pub(super) const NO_SUID: u64 = 2;
+/// See [`READ_ONLY`].
+pub(super) const NO_DEV: u64 = 4;
 
 /// The devices that are there.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -51,8 +54,16 @@ struct Found<'a> {
     is_folder: bool,
 }
 
-/// Makes the root and moves into it. The caller is the first process of a new pid namespace, in a mount namespace of its own.
-pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
+/// Makes the root and moves into it. The caller is the first process of a new pid namespace, in a mount namespace of its own. `strange` is
+/// what is seen of [`stranger::FOLDER`], if the plan wants it so.
+pub(super) fn enter(plan: &Plan, mut strange: Option<OwnedFd>) -> Result<(), Fault> {
+    let find = |view| {
+        let is_strange = plan.strange && View::path(view) == Path::new(stranger::FOLDER);
+        match strange.take_if(|_| is_strange) {
+            Some(tree) => Ok(Found { view, tree: Some(tree), is_folder: true }),
+            None => find(view),
+        }
+    };
     let found: Vec<Found<'_>> = plan.views.iter().map(find).collect::<Result<_, _>>()?;
     let devices =
         DEVICES.map(|name| (name, tree_of(CWD, &Path::new("/dev").join(name), false).ok()));

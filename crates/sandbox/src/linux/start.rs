@@ -51,11 +51,12 @@ pub(super) fn levels(strongest: Level, policy: &Policy, plan: &Plan) -> Vec<Leve
 
 /// What is done of a plan at a level.
 pub(super) fn at_level(plan: &Plan, level: Level) -> Result<Cow<'_, Plan>, SandboxError> {
-    can_hold(plan, level)?;
+    let plan = if level == Level::Namespace { Cow::Borrowed(plan) } else { plan.spelled_out() };
+    can_hold(&plan, level)?;
     if level == Level::None && plan.has_other_root() {
-        return proot::instead(plan).map(Cow::Owned);
+        return proot::instead(&plan).map(Cow::Owned);
     }
-    Ok(Cow::Borrowed(plan))
+    Ok(plan)
 }
 
 /// Whether a level can keep what a plan wants kept at all.

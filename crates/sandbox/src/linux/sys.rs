@@ -21,17 +21,17 @@ pub(super) struct Forked {
     pub(super) pidfd: OwnedFd,
 }
 
-/// Forks with these `CLONE_NEW*` flags.
+/// Forks with these `CLONE_NEW*` flags; the new process is in this group from the beginning, if one is given.
 ///
 /// # Errors
 /// What the system says; and always in a process with several threads, whose child could not even allocate memory.
 #[expect(unsafe_code, reason = "nothing safe makes a process in new namespaces")]
-pub(super) fn fork(flags: i32) -> io::Result<Fork> {
+pub(super) fn fork(flags: i32, group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
     if threads() != 1 {
         return Err(io::Error::other("this process has several threads"));
     }
     let mut pidfd: RawFd = -1;
-    let mut args = clone_args(flags, &raw mut pidfd);
+    let mut args = clone_args(flags, &raw mut pidfd, group);
     // SAFETY: without CLONE_VM this is a fork: the child has its own copy of everything. The process has one thread (looked at above), so
     // no lock is held by somebody who is not in the copy, and the child may do what it likes. `args` and `pidfd` outlive the call.
     let result = unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of_val(&args)) };
@@ -40,7 +40,7 @@ pub(super) fn fork(flags: i32) -> io::Result<Fork> {
         -1 => {
             let error = io::Error::last_os_error();
             // What old container runtimes say to calls that they do not know.
-            if matches!(error.raw_os_error(), Some(libc::ENOSYS)) {
+            if group.is_none() && matches!(error.raw_os_error(), Some(libc::ENOSYS)) {
                 clone(flags)
             } else {
                 Err(error)
@@ -74,8 +74,15 @@ fn clone(flags: i32) -> io::Result<Fork> {
     }
 }
 
-fn clone_args(flags: i32, pidfd: *mut RawFd) -> libc::clone_args {
-    let flags = u64::from(flags.unsigned_abs()) | libc::CLONE_PIDFD.unsigned_abs() as u64;
+/// Of clone3(2): the new process is in this group.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+fn clone_args(flags: i32, pidfd: *mut RawFd, group: Option<BorrowedFd<'_>>) -> libc::clone_args {
+    let mut flags = u64::from(flags.unsigned_abs()) | libc::CLONE_PIDFD.unsigned_abs() as u64;
+    let group = group.and_then(|group| u64::try_from(group.as_raw_fd()).ok());
+    if group.is_some() {
+        flags |= CLONE_INTO_CGROUP;
+    }
     libc::clone_args {
         flags,
         pidfd: pidfd.addr() as u64,
@@ -87,7 +94,7 @@ fn clone_args(flags: i32, pidfd: *mut RawFd) -> libc::clone_args {
         tls: 0,
         set_tid: 0,
         set_tid_size: 0,
-        cgroup: 0,
+        cgroup: group.unwrap_or(0),
     }
 }
 
@@ -117,9 +124,34 @@ const AT_RECURSIVE: i32 = 0x8000;
 ///
 /// # Errors
 /// What the system says.
-#[expect(unsafe_code, reason = "rustix does not have the call")]
 pub(super) fn set_mount(mount: BorrowedFd<'_>, flags: u64, all: bool) -> io::Result<()> {
     let attributes = MountAttributes { set: flags, clear: 0, propagation: 0, user_namespace: 0 };
+    set_attributes(mount, &attributes, all)
+}
+
+/// Of mount_setattr(2): owners are those that a user namespace makes of them.
+const OWNERS: u64 = 0x0010_0000;
+
+/// Sets flags of a mount with all under it, and makes whoever owns something in it who that is in this user namespace.
+///
+/// # Errors
+/// What the system says: among others that a file system of it cannot do that.
+pub(super) fn set_owners(
+    mount: BorrowedFd<'_>,
+    flags: u64,
+    owners: BorrowedFd<'_>,
+) -> io::Result<()> {
+    let user_namespace = u64::try_from(owners.as_raw_fd()).map_err(io::Error::other)?;
+    let set = flags | OWNERS;
+    set_attributes(mount, &MountAttributes { set, clear: 0, propagation: 0, user_namespace }, true)
+}
+
+#[expect(unsafe_code, reason = "rustix does not have the call")]
+fn set_attributes(
+    mount: BorrowedFd<'_>,
+    attributes: &MountAttributes,
+    all: bool,
+) -> io::Result<()> {
     let how = libc::AT_EMPTY_PATH | if all { AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a constant that ends in a zero, and the attributes outlive the call, which only reads them.
     let result = unsafe {
@@ -128,8 +160,8 @@ pub(super) fn set_mount(mount: BorrowedFd<'_>, flags: u64, all: bool) -> io::Res
             mount.as_raw_fd(),
             c"".as_ptr(),
             how,
-            &raw const attributes,
-            size_of_val(&attributes),
+            std::ptr::from_ref(attributes),
+            size_of_val(attributes),
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -163,6 +195,46 @@ pub(super) fn reset_signals() {
 pub(super) fn forget_children() {
     // SAFETY: ignoring needs no code of ours.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}
+
+/// Does something with the number of a process that waits in a user namespace of its own, and ends that process.
+///
+/// # Errors
+/// What the system says, or what is done.
+#[expect(unsafe_code, reason = "nothing safe makes a process in new namespaces")]
+pub(super) fn with_user_namespace<T>(work: impl FnOnce(i32) -> io::Result<T>) -> io::Result<T> {
+    /// It shares our memory, so it does nothing but wait. Every signal but the last one is held back.
+    extern "C" fn wait(_: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: both calls take numbers only.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            libc::pause();
+        }
+        0
+    }
+    let mut stack = vec![0_u128; 1024];
+    let top: *mut libc::c_void = stack.as_mut_ptr_range().end.cast();
+    // SAFETY: the stack is as long as two calls of libc need, ends aligned, and is kept until the process is gone, for which is waited. What runs
+    // on it changes no memory but that stack. Signals are held back for it and given back to this thread.
+    unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let flags = libc::CLONE_VM | libc::CLONE_NEWUSER;
+        let pid = libc::clone(wait, top, flags, std::ptr::null_mut());
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        if pid < 0 {
+            return Err(error);
+        }
+        let done = work(pid);
+        libc::kill(pid, libc::SIGKILL);
+        while libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        drop(stack);
+        done
+    }
 }
 
 /// Becomes another program. Returns only the error.

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::cgroup::Group;
 use super::plan::{Amounts, How, View};
 use super::root::open_really;
 use super::sys;
@@ -82,17 +83,21 @@ impl Watch {
         self.amounts.wall.and_then(|wall| self.begun.checked_add(wall))
     }
 
-    /// Looks: which limit is exceeded?
-    pub(super) fn look(&self) -> Option<Stop> {
+    /// Looks: which limit is exceeded? A group says of some what all in it used.
+    pub(super) fn look(&self, group: Option<&Group>) -> Option<Stop> {
         let processes = self.tree.processes();
         let threads: u64 = processes.iter().map(|(_, one)| one.threads).sum();
         if self.amounts.processes.is_some_and(|most| threads > u64::from(most)) {
             return Some(Stop::Processes);
         }
         let ticks: u64 = processes.iter().map(|(_, one)| one.ticks).sum();
-        let cpu = Duration::from_millis(ticks * 1000 / self.ticks);
-        if self.amounts.cpu.is_some_and(|most| cpu + sys::time_of_children() > most) {
+        let cpu = || Duration::from_millis(ticks * 1000 / self.ticks) + sys::time_of_children();
+        let used = |most: &Duration| group.and_then(Group::cpu).unwrap_or_else(cpu) > *most;
+        if self.amounts.cpu.filter(used).is_some() {
             return Some(Stop::Cpu);
+        }
+        if group.is_some_and(Group::is_out_of_memory) {
+            return Some(Stop::Memory);
         }
         let scratch = self.scratch();
         if self.amounts.memory.is_some_and(|most| self.memory(&processes, scratch, most) > most) {

@@ -7,10 +7,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use rustix::net::RecvFlags;
 use serde::{Deserialize, Serialize};
 
+use super::cgroup;
 use super::command::Streams;
 use super::control::{self, Event, Fault};
 use super::keeper::{self, User};
 use super::plan::Plan;
+use super::stranger;
 use super::sys::{self, Fork};
 use crate::Level;
 
@@ -82,14 +84,20 @@ pub(super) fn fork(
     not_for_it: Option<&OwnedFd>,
 ) -> Result<(), Fault> {
     let user = User::current();
-    let forked = sys::fork(keeper::fork_flags(level)).map_err(Fault::host("a user namespace"))?;
+    // Known before it is forgotten who is outside.
+    let place = cgroup::place_for(level);
+    // Nobody inside could make it.
+    let strange = (level == Level::Namespace && plan.strange).then(stranger::tree).transpose();
+    let strange = strange.map_err(Fault::host("the system as a stranger sees it"))?;
+    let forked = sys::fork(keeper::fork_flags(level), None);
+    let forked = forked.map_err(Fault::host("a user namespace"))?;
     match forked {
         Fork::Child => {
             if let Some(fd) = not_for_it {
                 // Held here, it would look as if the parent still served it.
                 sys::close(fd.as_fd());
             }
-            keeper::keep(plan, level, user, control, streams)
+            keeper::keep((plan, level, user), (place, strange), control, streams)
         }
         Fork::Parent(child) => {
             // Whoever waits may be gone already; then the keeper sees that too.

@@ -1,12 +1,12 @@
 //! Conversations and their messages.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{Conversation, ConversationId};
+use toolcrib_app::core::{Conversation, ConversationId, StoreError};
 
 use super::runs::conversation_id;
 use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etagged, of_cursor};
@@ -76,6 +76,15 @@ pub(super) fn routes(api: &mut Api) {
         messages.query::<PageQuery>().ok::<Page<MessageRow>>("Messages.").etagged(),
         list_messages,
     );
+    let remove = Operation::delete(
+        "/conversations/{conversation}",
+        Role::Operator,
+        "Deletes a conversation.",
+    );
+    let remove = remove.about(
+        "Its messages and runs are gone, and what programs still do for it ends. Calls stay in the history and in the audit, stored results until they expire. While one of its runs is not over, nothing is deleted.",
+    );
+    api.add(remove.empty(204, "It is gone."), remove_one);
 }
 
 /// Its title is what was said first: whoever only looks is not shown it.
@@ -155,4 +164,27 @@ async fn list_messages(
         })
         .collect();
     Ok(etagged(&headers, &Page { items, next }))
+}
+
+async fn remove_one(
+    State(daemon): State<Daemon>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id = conversation_id(&id)?;
+    match daemon.toolcrib().delete_conversation(&principal.owner, id).await {
+        Ok(()) => {}
+        Err(StoreError::Missing(_)) => {
+            return Err(Problem::not_found(format!("there is no conversation {id}")));
+        }
+        Err(StoreError::Conflict(run)) => {
+            let words = format!(
+                "the run {run} of this conversation is not over; stop it first, or wait for it"
+            );
+            return Err(Problem::conflict(words).about(serde_json::json!({"run": run})));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    daemon.record(&principal, "conversation.remove", id.to_string()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

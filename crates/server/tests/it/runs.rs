@@ -147,6 +147,30 @@ async fn a_conversation_goes_on_and_is_read_page_by_page() {
 }
 
 #[tokio::test]
+async fn a_conversation_is_deleted_once_nothing_works_in_it() {
+    let gate = Gate::new("gate", Effect::Read);
+    let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "Wait"})).await;
+    gate.began(1).await;
+    let view = client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
+    let path = format!("/api/v1/conversations/{}", view["conversation"].as_str().unwrap());
+    let early = client.delete(&path).await;
+    assert_eq!(early.expect(409)["about"]["run"], json!(run));
+    assert_eq!(client.get(&path).await.status, 200);
+    gate.open(1);
+    stands(&client, &run, "ended").await;
+    client.delete(&path).await.expect(204);
+    for path in [path.clone(), format!("{path}/messages"), format!("/api/v1/runs/{run}")] {
+        assert_eq!(client.get(&path).await.problem(), "not_found", "{path}");
+    }
+    assert_eq!(client.delete(&path).await.problem(), "not_found");
+    let calls = client.get("/api/v1/calls").await.expect(200);
+    assert_eq!(calls["items"][0]["tool"], "gate", "{calls}");
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused_before_anything_runs() {
     let daemon = TestDaemon::start().await;
     let client = daemon.client();

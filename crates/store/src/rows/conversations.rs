@@ -1,6 +1,6 @@
 //! Conversations and their messages.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use toolcrib_core::{
     BoxFuture, Conversation, ConversationId, ConversationStore, StoreError, StoredMessage,
 };
@@ -31,6 +31,15 @@ const APPEND: &str = "INSERT INTO messages (conversation, seq, run, body, create
 const REPLACE: &str = "UPDATE messages SET body = ?3 WHERE conversation = ?1 AND seq = ?2";
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+
+const IS_OF: &str = "SELECT EXISTS (SELECT 1 FROM conversations WHERE id = ?1 AND owner = ?2)";
+const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = ?1 AND status <> 'ended' LIMIT 1";
+/// What belongs to a conversation, and it; in this order.
+const DELETE: [&str; 3] = [
+    "DELETE FROM messages WHERE conversation = ?1",
+    "DELETE FROM runs WHERE conversation = ?1",
+    "DELETE FROM conversations WHERE id = ?1",
+];
 
 impl ConversationStore for SqliteStore {
     fn put_conversation(
@@ -100,6 +109,30 @@ impl ConversationStore for SqliteStore {
         let key = (conversation.to_string(), since, at_most(limit));
         self.read(move |conn| conn.prepare_cached(SINCE)?.query_and_then(key, message)?.collect())
     }
+
+    fn delete_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (owner, id) = (owner.to_owned(), id.to_string());
+        // What a person took away must not come back.
+        self.write(Survives::PowerLoss, move |conn| delete(conn, &owner, &id))
+    }
+}
+
+fn delete(conn: &Connection, owner: &str, id: &str) -> Result<(), Failure> {
+    if !conn.prepare_cached(IS_OF)?.query_row((id, owner), |row| row.get(0))? {
+        return Err(StoreError::Missing(id.to_owned()).into());
+    }
+    let open = conn.prepare_cached(OPEN_RUN)?.query_row([id], |row| row.get(0)).optional()?;
+    if let Some(run) = open {
+        return Err(StoreError::Conflict(run).into());
+    }
+    for statement in DELETE {
+        conn.prepare_cached(statement)?.execute([id])?;
+    }
+    Ok(())
 }
 
 fn put(conn: &Connection, conversation: &Conversation) -> Result<(), Failure> {

@@ -19,6 +19,7 @@ pub async fn runs(store: &dyn Checkpoints) {
     of_two_that_take_a_left_run_one_wins(store).await;
     lists_are_of_one_owner_and_status(store).await;
     open_runs_are_everybodys(store).await;
+    a_deleted_conversation_takes_its_runs_along(store).await;
 }
 
 /// A checkpoint writes a run and its messages, both or neither, in order; its error comes with the next flush of that run.
@@ -212,4 +213,36 @@ async fn a_fenced_checkpoint_writes_nothing(store: &dyn Checkpoints) {
     assert_eq!(store.flush(lost.id).await, fenced);
     assert!(store.messages(talk.id, 0).await.unwrap().is_empty());
     assert_eq!(store.run(lost.id).await, Ok(Some(taken)));
+}
+
+async fn a_deleted_conversation_takes_its_runs_along(store: &dyn Checkpoints) {
+    let (gone, stays) = (talk(store, "ann").await, talk(store, "ann").await);
+    let open = run(&gone);
+    let other = run(&stays);
+    for one in [&open, &other] {
+        store.put_run(one.clone()).await.unwrap();
+        store.put_messages(one.conversation, vec![message(0, json!("hello"))]).await.unwrap();
+    }
+    let missing = store.delete_conversation("ben", gone.id).await;
+    assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
+    // Somebody works on it, or a person is asked.
+    for status in [RunStatus::Running, RunStatus::Paused] {
+        store.put_run(StoredRun { status, ..open.clone() }).await.unwrap();
+        let refused = store.delete_conversation("ann", gone.id).await;
+        assert_eq!(refused, Err(StoreError::Conflict(open.id.to_string())));
+        assert_eq!(store.messages(gone.id, 0).await.unwrap().len(), 1);
+    }
+    let ended = StoredRun { status: RunStatus::Ended, ..open.clone() };
+    store.put_run(ended.clone()).await.unwrap();
+    store.delete_conversation("ann", gone.id).await.unwrap();
+    assert_eq!(store.conversation(gone.id).await, Ok(None));
+    assert!(store.messages(gone.id, 0).await.unwrap().is_empty());
+    assert_eq!(store.run(ended.id).await, Ok(None));
+    let again = store.delete_conversation("ann", gone.id).await;
+    assert!(matches!(again, Err(StoreError::Missing(_))), "{again:?}");
+    // A late word of the run writes nothing.
+    assert!(matches!(store.put_run(ended).await, Err(StoreError::Missing(_))));
+    assert_eq!(store.conversation(stays.id).await.unwrap().map(|one| one.id), Some(stays.id));
+    assert_eq!(store.messages(stays.id, 0).await.unwrap().len(), 1);
+    assert_eq!(store.run(other.id).await, Ok(Some(other)));
 }

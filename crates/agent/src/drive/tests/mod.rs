@@ -13,6 +13,7 @@ macro_rules! kept_by_its_runs {
                 fn put_messages(conversation: ConversationId, messages: Vec<StoredMessage>) -> ();
                 fn messages(conversation: ConversationId, since: u64) -> Vec<StoredMessage>;
                 fn messages_page(conversation: ConversationId, since: u64, limit: usize) -> Vec<StoredMessage>;
+                fn delete_conversation(owner: &'a str, id: ConversationId) -> ();
             }
             RunStore {
                 fn put_run(run: StoredRun) -> ();

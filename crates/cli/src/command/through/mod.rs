@@ -1,6 +1,7 @@
 //! Commands that are carried out by the daemon instead of here (`--daemon`), and what goes through it because it runs.
 
 mod call;
+mod conversation;
 mod decide;
 mod events;
 mod exec;
@@ -11,6 +12,7 @@ use crate::cli::World;
 use crate::output::Failure;
 
 pub(super) use call::run as call;
+pub(super) use conversation::delete as delete_conversation;
 pub(super) use decide::run as decide;
 pub(super) use exec::run as exec;
 pub(super) use run::{resume, run};

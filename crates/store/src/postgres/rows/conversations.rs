@@ -36,6 +36,16 @@ const PLACE: &str = "INSERT INTO messages (conversation, seq, run, body, created
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
 
+/// Holds the conversation, so that nothing is added to it meanwhile.
+const HOLD: &str = "SELECT id FROM conversations WHERE id = $1 AND owner = $2 FOR UPDATE";
+const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = $1 AND status <> 'ended' LIMIT 1";
+/// What belongs to a conversation, and it; in this order.
+const DELETE: [&str; 3] = [
+    "DELETE FROM messages WHERE conversation = $1",
+    "DELETE FROM runs WHERE conversation = $1",
+    "DELETE FROM conversations WHERE id = $1",
+];
+
 impl ConversationStore for PostgresStore {
     fn put_conversation(
         &self,
@@ -97,6 +107,43 @@ impl ConversationStore for PostgresStore {
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
         let (id, since) = (conversation.to_string(), super::column(since));
         Box::pin(async move { self.all(SINCE, &[&id, &since, &at_most(limit)], message).await })
+    }
+
+    fn delete_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.write(Delete { owner: owner.to_owned(), id: id.to_string() })
+    }
+}
+
+struct Delete {
+    owner: String,
+    id: String,
+}
+
+impl Job for Delete {
+    type Answer = ();
+
+    fn begins_with(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
+        Box::pin(async move {
+            let id = &self.id;
+            if tx.link.first(HOLD, &[id, &column(&self.owner)]).await?.is_none() {
+                return Err(StoreError::Missing(id.clone()).into());
+            }
+            if let Some(run) = tx.link.first(OPEN_RUN, &[id]).await? {
+                return Err(StoreError::Conflict(text(&run, 0)?).into());
+            }
+            for statement in DELETE {
+                tx.link.execute(statement, &[id]).await?;
+            }
+            Ok(Done::quiet(()))
+        })
     }
 }
 

@@ -1,0 +1,300 @@
+//! Groups of the kernel (cgroup v2): everything in a sandbox as one, where the folder of groups that this process is in was handed to it.
+//!
+//! The program is made inside of its group; to move a process there later would hold up every fork of the machine for milliseconds. What looks
+//! after the sandbox stays outside, so that it can kill the group as one. A group comes on top of everything else: without one the watch and the
+//! walls are the same.
+#![deny(clippy::indexing_slicing)]
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, mkdirat, openat, unlinkat};
+
+use super::plan::Amounts;
+use crate::Level;
+
+/// What bounds a group as a whole. Processor time is counted for every group.
+const CONTROLLERS: [&str; 2] = ["memory", "pids"];
+
+/// What groups of ours begin with; the number of the process that made them follows.
+const NAME: &str = "toolcrib-";
+
+/// Set by systemd on a folder that it hands over (`Delegate=`).
+const DELEGATED: [&str; 2] = ["user.delegate", "trusted.delegate"];
+
+/// Where groups can be made.
+pub(super) struct Place {
+    path: PathBuf,
+    folder: OwnedFd,
+    /// Those of [`CONTROLLERS`] that hold in groups here.
+    controllers: Vec<&'static str>,
+    /// This process, by its number outside.
+    maker: u32,
+}
+
+/// Where this process may make groups, looked for once; why it may not, in words.
+pub(super) fn place() -> &'static Result<Place, String> {
+    static PLACE: OnceLock<Result<Place, String>> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let read =
+            |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
+        let (mounts, own) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
+        let own = own_folder(&mounts, &own).ok_or("this process is in no group of version 2")?;
+        let found = Place::best(&own)?;
+        found.remove_left();
+        Ok(found)
+    })
+}
+
+/// Where a sandbox of this level gets a group of its own: where that bounds something, or lets everything be killed as one that could
+/// not be otherwise.
+pub(super) fn place_for(level: Level) -> Option<&'static Place> {
+    let place = place().as_ref().ok()?;
+    (level == Level::Reduced || !place.controllers.is_empty()).then_some(place)
+}
+
+impl Place {
+    /// The folder itself, or where it is one part of what was handed over, that.
+    fn best(own: &Path) -> Result<Self, String> {
+        let mut first = Self::at(own);
+        let around = own.parent().filter(|around| is_delegated(around));
+        if let Some(around) = around
+            && first.as_ref().map_or(0, |place| place.controllers.len()) < CONTROLLERS.len()
+            && let Ok(place) = Self::at(around)
+        {
+            first = Ok(place);
+        }
+        first.map_err(|error| format!("{} was not handed to this user: {error}", own.display()))
+    }
+
+    fn at(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, path, flags, Mode::empty())?;
+        for file in [".", "cgroup.procs"] {
+            accessat(&folder, file, Access::WRITE_OK, AtFlags::EACCESS)?;
+        }
+        let words = |file: &str| fs::read_to_string(path.join(file)).unwrap_or_default();
+        let there = words("cgroup.controllers");
+        let control = path.join("cgroup.subtree_control");
+        for wanted in CONTROLLERS.iter().filter(|wanted| has(&there, wanted)) {
+            // Where processes are in the folder itself, it refuses.
+            let _ = fs::write(&control, format!("+{wanted}"));
+        }
+        let on = words("cgroup.subtree_control");
+        let controllers = CONTROLLERS.into_iter().filter(|name| has(&on, name)).collect();
+        Ok(Self { path: path.to_owned(), folder, controllers, maker: std::process::id() })
+    }
+
+    /// Removes what processes left that were killed. What is in use cannot be removed.
+    fn remove_left(&self) {
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let maker = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next());
+            if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+    }
+
+    /// What holds here, for people.
+    pub(super) fn words(&self) -> String {
+        let path = self.path.display();
+        match self.controllers.as_slice() {
+            [] => format!(
+                "{path}: at the level reduced everything is killed as one; limits are not to be had here"
+            ),
+            on => format!(
+                "{path}: {} by the kernel, and everything is killed as one",
+                on.join(" and ")
+            ),
+        }
+    }
+
+    pub(super) fn bounds(&self, controller: &str) -> bool {
+        self.controllers.contains(&controller)
+    }
+}
+
+/// The group of one sandbox. Dropped, it is removed, if nothing is in it.
+pub(super) struct Group {
+    place: &'static Place,
+    name: String,
+    folder: OwnedFd,
+    kill: File,
+    cpu: File,
+    memory: Option<File>,
+}
+
+impl Group {
+    /// A group with these limits.
+    pub(super) fn new(place: &'static Place, amounts: &Amounts) -> io::Result<Self> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let name = format!("{NAME}{}-{:x}", place.maker, now.map_or(0, |now| now.as_nanos()));
+        mkdirat(&place.folder, &name, Mode::RWXU | Mode::RGRP | Mode::XGRP)?;
+        let made = Self::open(place, &name, amounts);
+        if made.is_err() {
+            let _ = unlinkat(&place.folder, &name, AtFlags::REMOVEDIR);
+        }
+        made
+    }
+
+    fn open(place: &'static Place, name: &str, amounts: &Amounts) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(&place.folder, name, flags, Mode::empty())?;
+        let file = |name: &str, how: OFlags| -> io::Result<File> {
+            Ok(openat(&folder, name, how | OFlags::CLOEXEC, Mode::empty())?.into())
+        };
+        let set = |name: &str, most: String| -> io::Result<()> {
+            file(name, OFlags::WRONLY)?.write_all_at(most.as_bytes(), 0)
+        };
+        if let Some(bytes) = amounts.memory.filter(|_| place.bounds("memory")) {
+            set("memory.max", bytes.to_string())?;
+            // Not every kernel counts what was moved out of memory.
+            let _ = set("memory.swap.max", "0".to_owned());
+        }
+        if let Some(count) = amounts.processes.filter(|_| place.bounds("pids")) {
+            set("pids.max", count.to_string())?;
+        }
+        let memory = place.bounds("memory").then(|| file("memory.events", OFlags::RDONLY));
+        let (kill, cpu) = (file("cgroup.kill", OFlags::WRONLY)?, file("cpu.stat", OFlags::RDONLY)?);
+        Ok(Self { place, name: name.to_owned(), kill, cpu, memory: memory.transpose()?, folder })
+    }
+
+    /// Where a process is made in it.
+    pub(super) fn folder(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+
+    /// Kills everything in it at once: nothing is made between two looks.
+    pub(super) fn kill(&self) {
+        let _ = self.kill.write_all_at(b"1", 0);
+    }
+
+    /// Processor time of everything that is or was in it.
+    pub(super) fn cpu(&self) -> Option<Duration> {
+        number(&self.cpu, "usage_usec").map(Duration::from_micros)
+    }
+
+    /// Whether the kernel ended something in it because there was no more memory for it.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        self.memory.as_ref().and_then(|events| number(events, "oom_kill")).is_some_and(|n| n > 0)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = unlinkat(&self.place.folder, &self.name, AtFlags::REMOVEDIR);
+    }
+}
+
+/// The folder of the group that a process is in, from what `/proc` says of mounts and of it.
+fn own_folder(mounts: &str, groups: &str) -> Option<PathBuf> {
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    mounts.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        if kind.split(' ').next() != Some("cgroup2") {
+            return None;
+        }
+        let mut fields = mount.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        let below = Path::new(own).strip_prefix(root).ok()?;
+        // `join` of nothing would end in a slash.
+        let point = Path::new(point);
+        Some(if below == Path::new("") { point.to_owned() } else { point.join(below) })
+    })
+}
+
+/// Whether systemd handed this folder over.
+fn is_delegated(path: &Path) -> bool {
+    let mut value = [0_u8; 8];
+    DELEGATED.iter().any(|name| {
+        let read = rustix::fs::getxattr(path, *name, &mut value[..]);
+        read.is_ok_and(|length| value.get(..length) == Some(b"1"))
+    })
+}
+
+fn has(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|one| one == word)
+}
+
+/// The number behind a word of a file with one in each line.
+fn number(file: &File, word: &str) -> Option<u64> {
+    let mut text = [0_u8; 1024];
+    let read = file.read_at(&mut text, 0).ok()?;
+    let text = std::str::from_utf8(text.get(..read)?).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_group_is_found_where_its_tree_is_mounted() {
+        let mounts = "25 30 0:22 / /proc rw - proc proc rw\n\
+            31 25 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+            32 25 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+        let check = |mounts: &str, groups: &str, expected: Option<&str>| {
+            assert_eq!(own_folder(mounts, groups), expected.map(PathBuf::from), "{groups}");
+        };
+        let service = "0::/user.slice/user@1000.service/app.slice/toolcrib.service/daemon\n";
+        let at = "/sys/fs/cgroup/user.slice/user@1000.service/app.slice/toolcrib.service/daemon";
+        check(mounts, service, Some(at));
+        check(mounts, "4:memory:/a\n0::/\n", Some("/sys/fs/cgroup"));
+        check(mounts, "4:memory:/a\n", None);
+        check("25 30 0:22 / /proc rw - proc proc rw\n", "0::/\n", None);
+        // A container that sees its own part of the tree alone, and a process that is outside of it.
+        let part = "32 25 0:26 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        check(part, "0::/docker/1/x\n", Some("/sys/fs/cgroup/x"));
+        check(part, "0::/docker/2\n", None);
+    }
+
+    #[test]
+    fn numbers_of_a_file() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"usage_usec 1200\nuser_usec 1\noom_kill 3\n").unwrap();
+        assert_eq!(number(&file, "usage_usec"), Some(1200));
+        assert_eq!(number(&file, "oom_kill"), Some(3));
+        assert_eq!(number(&file, "oom"), None);
+        assert_eq!(number(&file, "nothing"), None);
+    }
+
+    /// On this very host, where it lets us.
+    #[test]
+    fn a_group_is_made_killed_as_one_and_removed() {
+        let place = match place() {
+            Ok(place) => place,
+            Err(why) => return eprintln!("NOT TRIED: {why}"),
+        };
+        let amounts = Amounts {
+            memory: Some(64 << 20),
+            processes: Some(20),
+            cpu: None,
+            file_size: None,
+            disk: None,
+            wall: None,
+        };
+        let group = Group::new(place, &amounts).unwrap();
+        let path = place.path.join(&group.name);
+        for (controller, file, most) in
+            [("memory", "memory.max", "67108864"), ("pids", "pids.max", "20")]
+        {
+            if place.bounds(controller) {
+                assert_eq!(fs::read_to_string(path.join(file)).unwrap().trim(), most);
+            }
+        }
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        fs::write(path.join("cgroup.procs"), child.id().to_string()).unwrap();
+        assert!(group.cpu().is_some() && !group.is_out_of_memory());
+        group.kill();
+        let status = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+        drop(group);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,436 @@
+//! gVisor (`runsc`) as the maker of the walls, where it is installed and chosen: a kernel of its own between the program and the host. It gets a
+//! bundle as the Open Container Initiative describes it (runtime-spec 1.0), made of the policy. Our helper looks after it as after a sandbox of
+//! its own: time, memory, the end.
+//!
+//! The bundle is tested everywhere; with a real `runsc` nobody has tried it yet.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toolcrib_net::BoxFuture;
+
+use super::local::Local;
+use super::plan::{Act, Amounts, How, Net, Plan, View};
+use super::root::SCRATCH;
+use crate::backend::{Backend, Handle, Process, Swept, Tell};
+use crate::egress::Refused;
+use crate::files;
+use crate::job::{Ended, Job};
+use crate::policy::{Network, Policy};
+use crate::process::{DEFAULT_PATH, Limits, look_up};
+use crate::report::{Feature, Probe};
+use crate::{Level, SandboxError};
+
+const NAME: &str = "gvisor";
+
+/// The user inside: without any right of root, and whoever owns what the policy names.
+const OWNER: u32 = 0;
+
+/// The sandbox of another kernel.
+#[derive(Debug, Default)]
+pub struct Gvisor {
+    local: Local,
+    program: Option<PathBuf>,
+}
+
+impl Gvisor {
+    /// With this executable as helper, as in [`Local::new`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another executable as helper.
+    pub fn with_helper(program: impl Into<PathBuf>) -> Self {
+        Self { local: Local::with_helper(program), program: None }
+    }
+
+    /// The same with this `runsc` instead of that of the system.
+    #[must_use]
+    pub fn runsc(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = Some(program.into());
+        self
+    }
+
+    fn program(&self) -> Option<PathBuf> {
+        let known = self.program.clone();
+        known
+            .or_else(|| look_up(OsStr::new("runsc"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok())
+    }
+
+    async fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
+        let cannot = |what| Err(SandboxError::NotBy { backend: NAME, what });
+        if matches!(job.policy.network, Network::Hosts(_)) {
+            return cannot("keep a list of hosts");
+        }
+        if job.root.is_some() {
+            return cannot("run another system");
+        }
+        if job.bridge {
+            return cannot("pass a bridge");
+        }
+        let runsc = self.program().ok_or_else(|| SandboxError::NoProgram("runsc".into()))?;
+        let mut plan = Plan::of(job)?.spelled_out().into_owned();
+        let bundle = Bundle::new(&plan).map_err(|source| SandboxError::Setup {
+            step: "the bundle of gVisor".to_owned(),
+            source,
+        })?;
+        let line = line(&bundle, plan.net);
+        if let Act::Run { program, args, env, .. } = &mut plan.act {
+            (*program, *args) = (runsc.into(), line);
+            *env = vec![("PATH".into(), DEFAULT_PATH.into())];
+        }
+        plan.folder = "/".into();
+        plan.views.clear();
+        plan.links.clear();
+        // The kernel of the program keeps all of its memory in one file.
+        plan.amounts = Amounts { file_size: None, disk: None, ..plan.amounts };
+        let mut process = self.local.bare(&plan, job, Level::External).await?;
+        let inner = process.handle;
+        process.handle = Box::new(Held { inner, _bundle: bundle });
+        Ok(process)
+    }
+}
+
+/// The words of `runsc` for a bundle.
+fn line(bundle: &Bundle, net: Net) -> Vec<OsString> {
+    let mut line: Vec<OsString> = Vec::new();
+    if !rustix::process::geteuid().is_root() {
+        line.push("--rootless".into());
+    }
+    let net = if net == Net::Host { "host" } else { "none" };
+    line.push(format!("--network={net}").into());
+    // Limits are kept by the watch; what the program writes goes where the policy says, and nowhere else.
+    line.extend(["--ignore-cgroups", "--overlay2=none", "--host-uds=none"].map(OsString::from));
+    line.extend(["--root".into(), bundle.path.join("state").into_os_string()]);
+    line.extend(["run".into(), "--bundle".into(), bundle.path.clone().into_os_string()]);
+    line.push(bundle.id().into());
+    line
+}
+
+/// The folder that says what runs. Dropped, it is removed.
+struct Bundle {
+    path: PathBuf,
+}
+
+impl Bundle {
+    fn new(plan: &Plan) -> io::Result<Self> {
+        let pid = rustix::process::getpid().as_raw_nonzero();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let name = format!("toolcrib-bundle-{pid}-{:x}", now.map_or(0, |now| now.as_nanos()));
+        let path = std::env::temp_dir().canonicalize()?.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path)?;
+        let bundle = Self { path };
+        let root = bundle.path.join("rootfs");
+        for folder in [&root, &bundle.path.join("state")] {
+            fs::create_dir(folder)?;
+        }
+        for path in ["/proc", "/dev", SCRATCH] {
+            fs::create_dir(inside(&root, Path::new(path)))?;
+        }
+        for view in &plan.views {
+            make(&root, view)?;
+        }
+        for (at, target) in &plan.links {
+            let at = inside(&root, Path::new(at));
+            // What lies in a view has its links already.
+            if let Some(folder) = at.parent()
+                && fs::create_dir_all(folder).is_ok()
+            {
+                let _ = std::os::unix::fs::symlink(target, at);
+            }
+        }
+        fs::write(bundle.path.join("config.json"), serde_json::to_vec(&config(plan)?)?)?;
+        Ok(bundle)
+    }
+
+    fn id(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// A place for a view, where it lies in no other one.
+fn make(root: &Path, view: &View) -> io::Result<()> {
+    let at = inside(root, view.path());
+    if view.outside().is_dir() {
+        return fs::create_dir_all(at);
+    }
+    if let Some(folder) = at.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(at, "")
+}
+
+/// What runs, as the runtime reads it.
+fn config(plan: &Plan) -> io::Result<Value> {
+    let Act::Run { program, args, env, .. } = &plan.act else {
+        return Err(io::Error::other("there is no program"));
+    };
+    let args: Vec<&str> =
+        std::iter::once(program).chain(args).map(|word| text(word)).collect::<io::Result<_>>()?;
+    let own = ["HOME", "TMPDIR"].map(|name| (OsString::from(name), OsString::from(SCRATCH)));
+    let given = |name: &OsStr| env.iter().any(|(other, _)| other == name);
+    let own = own.iter().filter(|(name, _)| !given(name));
+    let env: Vec<String> = own
+        .chain(env)
+        .map(|(name, value)| Ok(format!("{}={}", text(name)?, text(value)?)))
+        .collect::<io::Result<_>>()?;
+    let mut namespaces = vec!["pid", "ipc", "uts", "mount"];
+    if plan.net != Net::Host {
+        namespaces.push("network");
+    }
+    let namespaces: Vec<Value> = namespaces.iter().map(|kind| json!({"type": kind})).collect();
+    let none: [&str; 0] = [];
+    Ok(json!({
+        "ociVersion": "1.0.2",
+        "process": {
+            "terminal": false,
+            "user": {"uid": OWNER, "gid": OWNER},
+            "args": args,
+            "env": env,
+            "cwd": text(&plan.folder)?,
+            "noNewPrivileges": true,
+            "capabilities": {
+                "bounding": none, "effective": none, "permitted": none, "inheritable": none,
+            },
+            "rlimits": rlimits(&plan.amounts),
+        },
+        "root": {"path": "rootfs", "readonly": true},
+        "hostname": "sandbox",
+        "mounts": mounts(plan)?,
+        "linux": {"namespaces": namespaces},
+    }))
+}
+
+fn rlimits(amounts: &Amounts) -> Vec<Value> {
+    let limit = |kind: &str, most: u64| json!({"type": kind, "soft": most, "hard": most});
+    let mut limits = vec![limit("RLIMIT_CORE", 0)];
+    limits.extend(amounts.file().map(|bytes| limit("RLIMIT_FSIZE", bytes)));
+    limits.extend(amounts.cpu.map(|time| limit("RLIMIT_CPU", time.as_secs() + 1)));
+    limits.extend(amounts.processes.map(|count| limit("RLIMIT_NPROC", u64::from(count))));
+    limits
+}
+
+fn mounts(plan: &Plan) -> io::Result<Vec<Value>> {
+    let size = format!("size={}", plan.amounts.scratch());
+    let mut mounts = vec![
+        json!({"destination": "/proc", "type": "proc", "source": "proc"}),
+        json!({"destination": "/dev", "type": "tmpfs", "source": "tmpfs"}),
+        json!({"destination": SCRATCH, "type": "tmpfs", "source": "tmpfs",
+            "options": ["nosuid", "nodev", "mode=1777", size]}),
+    ];
+    for view in &plan.views {
+        let at = text(&view.path)?;
+        let from = text(view.outside().as_os_str())?;
+        let bind = |from: &str, how: &str| {
+            json!({"destination": at, "type": "bind", "source": from,
+                "options": ["rbind", how, "nosuid", "nodev"]})
+        };
+        mounts.push(match view.how {
+            How::Read => bind(from, "ro"),
+            How::Write => bind(from, "rw"),
+            How::Hidden if view.path().is_dir() => json!({"destination": at, "type": "tmpfs",
+                "source": "tmpfs", "options": ["ro", "nosuid", "nodev", "mode=0111", "size=0"]}),
+            How::Hidden => bind("/dev/null", "ro"),
+        });
+    }
+    Ok(mounts)
+}
+
+/// A word that can stand in the file.
+fn text(word: &OsStr) -> io::Result<&str> {
+    word.to_str().ok_or_else(|| io::Error::other(format!("{word:?} is no text")))
+}
+
+/// The hold on the program, with what it was made of.
+struct Held {
+    inner: Box<dyn Handle>,
+    _bundle: Bundle,
+}
+
+impl Handle for Held {
+    fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>> {
+        self.inner.wait()
+    }
+
+    /// What runs in there are no processes of this machine.
+    fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>> {
+        Box::pin(std::future::ready(Ok(Swept::Breeds)))
+    }
+
+    fn refused(&self) -> Vec<Refused> {
+        self.inner.refused()
+    }
+
+    fn tell(&self, order: Tell) {
+        self.inner.tell(order);
+    }
+}
+
+impl Backend for Gvisor {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn keeps_hosts(&self) -> bool {
+        false
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Probe> {
+        Box::pin(async move {
+            let Some(program) = self.program() else {
+                return Probe::nothing(NAME, "runsc", "not installed (gvisor.dev)");
+            };
+            let job = Job::new("true", Policy::default());
+            let forever = std::future::pending();
+            let tried = crate::backend::run(self, &job, b"", Limits::default(), forever).await;
+            let detail = match &tried {
+                Ok((report, _)) if report.end == crate::process::End::Exited(0) => {
+                    let detail = program.display().to_string();
+                    let features = vec![Feature { name: "runsc", works: true, detail }];
+                    let (cases, limits) = (Vec::new(), Vec::new());
+                    return Probe {
+                        backend: NAME,
+                        strongest: Level::External,
+                        features,
+                        cases,
+                        limits,
+                    };
+                }
+                Ok((report, _)) => report.stderr.last(300),
+                Err(error) => error.to_string(),
+            };
+            Probe::nothing(NAME, "runsc", detail)
+        })
+    }
+
+    fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
+        Box::pin(self.begin(job))
+    }
+
+    fn put<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        bytes: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(async move { files::put(policy, path, bytes) })
+    }
+
+    fn get<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
+        Box::pin(async move { files::get(policy, path, most) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn plan(change: impl FnOnce(&mut Policy, &Path)) -> (tempfile::TempDir, Plan) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        for name in ["work/secret", "data"] {
+            fs::create_dir_all(path.join(name)).unwrap();
+        }
+        fs::write(path.join("work/key"), "").unwrap();
+        let mut policy = Policy { writable: vec![path.join("work")], ..Policy::default() };
+        change(&mut policy, &path);
+        let job = Job::new("make", policy).args(["test"]).env("A", "1");
+        (folder, Plan::of(&job).unwrap())
+    }
+
+    #[test]
+    fn the_bundle_says_what_the_policy_says() {
+        let (folder, plan) = plan(|policy, path| {
+            policy.readable = vec![path.join("data")];
+            policy.denied = vec![path.join("work/secret"), path.join("work/key")];
+            policy.resources.cpu = Some(Duration::from_secs(9));
+            policy.resources.processes = Some(50);
+        });
+        let root = folder.path().canonicalize().unwrap();
+        let config = config(&plan).unwrap();
+        let process = &config["process"];
+        assert_eq!(process["args"], json!(["make", "test"]));
+        assert_eq!(process["cwd"], json!(root.join("work")));
+        let env: Vec<&str> =
+            process["env"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+        assert!(env.contains(&"A=1") && env.contains(&"HOME=/tmp"), "{env:?}");
+        assert_eq!(
+            (&process["noNewPrivileges"], &process["user"]["uid"]),
+            (&json!(true), &json!(0))
+        );
+        assert_eq!(process["capabilities"]["bounding"], json!([]));
+        let limits = process["rlimits"].as_array().unwrap();
+        assert!(limits.contains(&json!({"type": "RLIMIT_CPU", "soft": 10, "hard": 10})));
+        assert!(limits.contains(&json!({"type": "RLIMIT_NPROC", "soft": 50, "hard": 50})));
+        let mount = |path: PathBuf| {
+            let all = config["mounts"].as_array().unwrap();
+            all.iter().find(|one| one["destination"] == json!(path)).cloned().unwrap_or_default()
+        };
+        let how = |path: &str| mount(root.join(path))["options"][1].clone();
+        assert_eq!((how("work"), how("data")), (json!("rw"), json!("ro")));
+        assert_eq!(mount("/usr".into())["options"][1], "ro");
+        assert_eq!(mount(root.join("work/secret"))["type"], "tmpfs");
+        assert_eq!(mount(root.join("work/key"))["source"], "/dev/null");
+        // What lies in something comes after it.
+        let order: Vec<&Value> = config["mounts"].as_array().unwrap().iter().collect();
+        let place =
+            |path: &str| order.iter().position(|one| one["destination"] == json!(root.join(path)));
+        assert!(place("work") < place("work/secret"));
+        assert_eq!(config["root"]["readonly"], true);
+        assert!(
+            config["linux"]["namespaces"].as_array().unwrap().contains(&json!({"type": "network"}))
+        );
+    }
+
+    #[test]
+    fn the_folder_of_a_bundle_has_a_place_for_each_mount_and_goes_with_it() {
+        let (folder, plan) = plan(|_, _| {});
+        let bundle = Bundle::new(&plan).unwrap();
+        let path = bundle.path.clone();
+        let config: Value =
+            serde_json::from_slice(&fs::read(path.join("config.json")).unwrap()).unwrap();
+        for mount in config["mounts"].as_array().unwrap() {
+            let at =
+                inside(&path.join("rootfs"), Path::new(mount["destination"].as_str().unwrap()));
+            assert!(at.exists(), "{at:?}");
+        }
+        let work = folder.path().canonicalize().unwrap().join("work");
+        assert!(inside(&path.join("rootfs"), &work).is_dir());
+        let line = line(&bundle, plan.net);
+        assert!(line.contains(&"--network=none".into()), "{line:?}");
+        assert_eq!(line.last(), Some(&OsString::from(bundle.id())));
+        drop(bundle);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_network_of_the_machine_is_had_only_where_the_policy_says_so() {
+        let (_folder, plan) = plan(|policy, _| policy.network = Network::Full);
+        let bundle = Bundle::new(&plan).unwrap();
+        assert!(line(&bundle, plan.net).contains(&"--network=host".into()));
+        let config = config(&plan).unwrap();
+        assert!(!config["linux"]["namespaces"].to_string().contains("network"));
+    }
+}

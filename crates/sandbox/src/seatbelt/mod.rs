@@ -1,0 +1,293 @@
+//! The sandbox of macOS: `sandbox-exec`, with a profile made of the policy.
+//!
+//! It is built and its parts are tested on every system; on macOS itself nobody has tried it yet. It keeps paths and the network apart, so it
+//! is the level `reduced`; amounts are those of single processes, and a program that leaves its group of processes outlives it.
+
+mod hold;
+mod profile;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use tokio::process::Command;
+use toolcrib_net::BoxFuture;
+
+use crate::backend::{Backend, Duplex, Process};
+use crate::egress::{self, Egress, Gate};
+use crate::files;
+use crate::job::{Job, Stdin};
+use crate::policy::{Network, Policy, Resources};
+use crate::process::{DEFAULT_PATH, look_up};
+use crate::report::{Feature, Probe};
+use crate::{Level, SandboxError};
+use hold::{Hold, Scratch};
+
+const NAME: &str = "seatbelt";
+
+/// The program that applies a profile; part of the system.
+const PROGRAM: &str = "/usr/bin/sandbox-exec";
+
+/// What the shell does before it becomes the program: limits of single processes, the bridge at its place. Its first two arguments are the limits.
+const PRELUDE: &str = "[ -z \"$1\" ] || ulimit -t \"$1\"; [ -z \"$2\" ] || ulimit -f \"$2\"; ulimit -c 0; shift 2; exec \"$@\"";
+/// The same with a bridge, which comes as its input.
+const WITH_BRIDGE: &str = "[ -z \"$1\" ] || ulimit -t \"$1\"; [ -z \"$2\" ] || ulimit -f \"$2\"; ulimit -c 0; shift 2; exec \"$@\" 3<&0 </dev/null";
+
+/// Bytes of one block of `ulimit -f`.
+const BLOCK: u64 = 512;
+
+/// The sandbox of macOS.
+#[derive(Debug)]
+pub struct Seatbelt {
+    program: PathBuf,
+    strongest: Level,
+    egress: Egress,
+}
+
+impl Default for Seatbelt {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Seatbelt {
+    /// With the program of the system.
+    #[must_use]
+    pub fn new() -> Self {
+        let program = PathBuf::from(PROGRAM);
+        Self { program, strongest: Level::Reduced, egress: Egress::default() }
+    }
+
+    /// The same: it needs no helper.
+    pub fn with_helper(_: impl Into<PathBuf>) -> Self {
+        Self::new()
+    }
+
+    /// The same at this level at most; below `reduced` nothing is kept apart.
+    #[must_use]
+    pub fn at_most(mut self, level: Level) -> Self {
+        self.strongest = level.min(Level::Reduced);
+        self
+    }
+
+    /// The same with a proxy that looks hosts up and judges addresses like this.
+    #[must_use]
+    pub fn egress(mut self, egress: Egress) -> Self {
+        self.egress = egress;
+        self
+    }
+
+    fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
+        let policy = &job.policy;
+        if job.root.is_some() {
+            return Err(SandboxError::NotBy { backend: NAME, what: "run another system" });
+        }
+        if policy.minimum > self.strongest {
+            let (minimum, strongest) = (policy.minimum, self.strongest);
+            return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
+        }
+        if job.bridge && job.stdin == Stdin::Piped {
+            return Err(SandboxError::NotBy { backend: NAME, what: "pipe input beside a bridge" });
+        }
+        let scratch = Scratch::new().map_err(SandboxError::Helper)?;
+        let (proxy, gate) = match &policy.network {
+            Network::Hosts(hosts) => {
+                let gate = Gate::new(hosts.clone(), self.egress.clone());
+                let proxy = Proxy::open(Arc::clone(&gate)).map_err(SandboxError::Helper)?;
+                (Some(proxy), Some(gate))
+            }
+            _ => (None, None),
+        };
+        let port = proxy.as_ref().map(|proxy| proxy.port);
+        let mut command = self.command(job, scratch.path(), port)?;
+        let mut bridge: Option<Box<dyn Duplex>> = None;
+        if job.bridge {
+            let (ours, theirs) = pair().map_err(SandboxError::Helper)?;
+            command.stdin(Stdio::from(theirs));
+            bridge = Some(Box::new(ours));
+        } else if job.stdin == Stdin::Piped {
+            command.stdin(Stdio::piped());
+        } else {
+            command.stdin(Stdio::null());
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        let mut child = command.spawn().map_err(SandboxError::Helper)?;
+        let none = || SandboxError::Helper(io::Error::other("a stream is missing"));
+        let stdin = child.stdin.take().map(|stdin| Box::new(stdin) as _);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdout, stderr) = (stdout.ok_or_else(none)?, stderr.ok_or_else(none)?);
+        let level = self.strongest;
+        let hold = Hold::new(child, level, policy.resources.wall, (scratch, proxy, gate));
+        Ok(Process {
+            stdin,
+            stdout: Box::new(stdout),
+            stderr: Box::new(stderr),
+            bridge,
+            level,
+            handle: Box::new(hold),
+        })
+    }
+
+    /// The whole command: profile, limits, program.
+    fn command(
+        &self,
+        job: &Job,
+        scratch: &Path,
+        proxy: Option<u16>,
+    ) -> Result<Command, SandboxError> {
+        let env = variables(job, scratch, proxy);
+        let folder = folder(job, scratch)?;
+        let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        let path = path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+        let program = look_up(&job.program, &folder, path)
+            .map_err(|_| SandboxError::NoProgram(PathBuf::from(&job.program)))?;
+        let mut command = match self.strongest {
+            Level::None => Command::new("/bin/sh"),
+            _ => {
+                let profile = profile::profile(&job.policy, scratch, proxy)?;
+                let mut command = Command::new(&self.program);
+                command.arg("-p").arg(profile).arg("/bin/sh");
+                command
+            }
+        };
+        let [cpu, file] = amounts(&job.policy.resources);
+        let prelude = if job.bridge { WITH_BRIDGE } else { PRELUDE };
+        command.args(["-c", prelude, "sh", &cpu, &file]).arg(program).args(&job.args);
+        command.env_clear().envs(env).current_dir(folder);
+        Ok(command)
+    }
+}
+
+/// Processor time in seconds and bytes of a file in blocks, as words; none = without a limit.
+fn amounts(resources: &Resources) -> [String; 2] {
+    let file = resources.file_size.into_iter().chain(resources.disk).min();
+    let words = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
+    [
+        words(resources.cpu.map(|time| time.as_secs() + 1)),
+        words(file.map(|bytes| bytes.div_ceil(BLOCK))),
+    ]
+}
+
+fn variables(job: &Job, scratch: &Path, proxy: Option<u16>) -> Vec<(OsString, OsString)> {
+    let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), DEFAULT_PATH.into())];
+    env.extend(["HOME", "TMPDIR"].map(|name| (name.into(), scratch.into())));
+    env.extend(proxy.into_iter().flat_map(egress::variables));
+    env.extend(job.env.iter().cloned());
+    env
+}
+
+/// The folder to start in, which the program has to see.
+fn folder(job: &Job, scratch: &Path) -> Result<PathBuf, SandboxError> {
+    let policy = &job.policy;
+    let mut seen = policy.writable.iter().chain(&policy.readable);
+    let first = seen.clone().find(|path| path.is_dir());
+    let folder = job.folder.as_deref().or(first.map(PathBuf::as_path)).unwrap_or(scratch);
+    let real = folder
+        .canonicalize()
+        .map_err(|source| SandboxError::Path { path: folder.to_owned(), source })?;
+    let is_in = |path: &PathBuf| path.canonicalize().is_ok_and(|path| real.starts_with(path));
+    let is_seen = real == Path::new("/") || job.folder.is_none() || seen.any(is_in);
+    if !is_seen || policy.denied.iter().any(is_in) {
+        return Err(SandboxError::FolderNotVisible(real));
+    }
+    Ok(real)
+}
+
+fn pair() -> io::Result<(tokio::net::UnixStream, OwnedFd)> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((tokio::net::UnixStream::from_std(ours)?, theirs.into()))
+}
+
+/// The proxy of one program. Dropped, it ends with all its connections.
+struct Proxy {
+    port: u16,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+impl Proxy {
+    fn open(gate: Arc<Gate>) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        Ok(Self { port, serving: tokio::spawn(egress::serve(listener, gate)) })
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Backend for Seatbelt {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Probe> {
+        Box::pin(async move {
+            let mut job = Job::new("/bin/echo", Policy::default());
+            job.folder = Some("/".into());
+            let forever = std::future::pending();
+            let limits = crate::process::Limits::default();
+            let tried = crate::backend::run(self, &job, b"", limits, forever).await;
+            let detail = match tried {
+                Ok((report, _)) if report.end == crate::process::End::Exited(0) => {
+                    let feature = |name, works, detail: &str| Feature {
+                        name,
+                        works,
+                        detail: detail.to_owned(),
+                    };
+                    let whole = "of each process, not of all together";
+                    return Probe {
+                        backend: NAME,
+                        strongest: Level::Reduced,
+                        features: vec![feature(NAME, true, PROGRAM)],
+                        cases: Vec::new(),
+                        limits: vec![
+                            feature("memory", false, "not to be had here"),
+                            feature("processes", false, "not to be had here"),
+                            feature("cpu", true, whole),
+                            feature("file size", true, "by the kernel"),
+                            feature("disk", false, "each file by itself"),
+                            feature("wall time", true, "SIGTERM, and SIGKILL half a second later"),
+                        ],
+                    };
+                }
+                Ok((report, _)) => report.stderr.last(300),
+                Err(error) => error.to_string(),
+            };
+            Probe::nothing(NAME, NAME, detail)
+        })
+    }
+
+    fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
+        Box::pin(async move { self.begin(job) })
+    }
+
+    fn put<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        bytes: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(async move { files::put(policy, path, bytes) })
+    }
+
+    fn get<'a>(
+        &'a self,
+        policy: &'a Policy,
+        path: &'a Path,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
+        Box::pin(async move { files::get(policy, path, most) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! The profile of a policy: what `sandbox-exec` reads. Of several rules that fit the last one decides, so outer paths come before inner ones.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::SandboxError;
+use crate::policy::{Network, Policy};
+
+/// Folders and files of the system that every program may read. `/etc`, `/tmp` and `/var` are links into `/private` there.
+const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/opt",
+    "/System",
+    "/Library/Apple",
+    "/Library/Developer/CommandLineTools",
+    "/Library/Frameworks",
+    "/Library/Java",
+    "/Applications/Xcode.app/Contents/Developer",
+    "/private/etc",
+    "/private/var/db/dyld",
+    "/private/var/db/timezone",
+    "/private/var/select",
+];
+
+/// Devices that every program may use.
+const DEVICES: [&str; 6] =
+    ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/dtracehelper", "/dev/tty"];
+
+/// What the libraries of the system ask for at every start; none of these does anything for a program.
+const SERVICES: [&str; 3] = [
+    "com.apple.system.opendirectoryd.libinfo",
+    "com.apple.system.notification_center",
+    "com.apple.system.logger",
+];
+
+/// What a program asks besides that looks up names and judges certificates.
+const NETWORK_SERVICES: [&str; 4] = [
+    "com.apple.dnssd.service",
+    "com.apple.SystemConfiguration.configd",
+    "com.apple.trustd.agent",
+    "com.apple.networkd",
+];
+
+/// How one path is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum How {
+    Read,
+    Write,
+    Hidden,
+}
+
+/// The profile of a policy. `scratch` is the folder for temporary files; `proxy` the port at which hosts are reached.
+pub(super) fn profile(
+    policy: &Policy,
+    scratch: &Path,
+    proxy: Option<u16>,
+) -> Result<String, SandboxError> {
+    let mut text = String::from(
+        "(version 1)\n(deny default)\n(allow process-fork)\n(allow process-exec)\n\
+         (allow process-info* (target same-sandbox))\n(allow signal (target same-sandbox))\n\
+         (allow sysctl-read)\n(allow ipc-posix-sem)\n(allow pseudo-tty)\n(allow file-read-metadata)\n\
+         (allow file-read* (literal \"/\"))\n",
+    );
+    text += &format!("(allow mach-lookup{})\n", global_names(&SERVICES));
+    for path in SYSTEM {
+        text += &rule("allow", "file-read*", "subpath", path);
+    }
+    for path in DEVICES {
+        text += &rule("allow", "file-read* file-write* file-ioctl", "literal", path);
+    }
+    for (path, how) in views(policy, scratch)? {
+        let path = quoted(&path)?;
+        text += &match how {
+            How::Read => {
+                rule("allow", "file-read*", "subpath", &path)
+                    + &rule("deny", "file-write*", "subpath", &path)
+            }
+            How::Write => rule("allow", "file-read* file-write*", "subpath", &path),
+            How::Hidden => rule("deny", "file-read* file-write*", "subpath", &path),
+        };
+    }
+    match (&policy.network, proxy) {
+        (Network::Full, _) => {
+            text += "(allow network*)\n(allow system-socket)\n";
+            text += &format!("(allow mach-lookup{})\n", global_names(&NETWORK_SERVICES));
+        }
+        (Network::Hosts(_), Some(port)) => {
+            text += &format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n");
+        }
+        _ => {}
+    }
+    Ok(text)
+}
+
+/// Every path that is named, looked up, the outer ones first. What is said last of one path holds.
+fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, How>, SandboxError> {
+    let mut views = BTreeMap::new();
+    let must = |path: &Path| {
+        path.canonicalize().map_err(|source| SandboxError::Path { path: path.to_owned(), source })
+    };
+    views.insert(must(scratch)?, How::Write);
+    for path in &policy.readable {
+        views.insert(must(path)?, How::Read);
+    }
+    for path in &policy.writable {
+        views.insert(must(path)?, How::Write);
+    }
+    for path in policy.kept.iter().filter_map(|path| path.canonicalize().ok()) {
+        let around = path.ancestors().skip(1).find_map(|around| views.get(around));
+        // Where a link leads out of what may be written, nothing is opened.
+        if around == Some(&How::Write) {
+            views.entry(path).or_insert(How::Read);
+        }
+    }
+    for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
+        views.insert(path, How::Hidden);
+    }
+    Ok(views)
+}
+
+fn rule(does: &str, what: &str, kind: &str, path: &str) -> String {
+    format!("({does} {what} ({kind} \"{path}\"))\n")
+}
+
+fn global_names(names: &[&str]) -> String {
+    names.iter().map(|name| format!(" (global-name \"{name}\")")).collect()
+}
+
+/// A path inside of quotes.
+fn quoted(path: &Path) -> Result<String, SandboxError> {
+    let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
+    let text = text.ok_or_else(|| SandboxError::Path {
+        path: path.to_owned(),
+        source: io::Error::other("a profile cannot name it"),
+    })?;
+    Ok(text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::HostRules;
+
+    /// Lines of a profile that name this text.
+    fn lines<'a>(profile: &'a str, of: &str) -> Vec<&'a str> {
+        profile.lines().filter(|line| line.contains(of)).collect()
+    }
+
+    #[test]
+    fn inner_paths_decide_and_denied_ones_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let path = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let policy = Policy {
+            readable: vec![path("a")],
+            writable: vec![path("a/w"), path("q\"uote")],
+            kept: vec![path("a/w/.toolcrib"), path("elsewhere"), root.join("missing")],
+            denied: vec![path("a/w/secret"), path("a/own"), root.join("nowhere")],
+            ..Policy::default()
+        };
+        let profile = profile(&policy, &path("scratch"), None).unwrap();
+        assert!(profile.starts_with("(version 1)\n(deny default)\n"));
+        let root = root.display();
+        let all: Vec<&str> = lines(&profile, &root.to_string());
+        let line = |does: &str, what: &str, path: &str| {
+            format!("({does} {what} (subpath \"{root}/{path}\"))")
+        };
+        assert_eq!(
+            all,
+            [
+                line("allow", "file-read*", "a"),
+                line("deny", "file-write*", "a"),
+                line("deny", "file-read* file-write*", "a/own"),
+                line("allow", "file-read* file-write*", "a/w"),
+                line("allow", "file-read*", "a/w/.toolcrib"),
+                line("deny", "file-write*", "a/w/.toolcrib"),
+                line("deny", "file-read* file-write*", "a/w/secret"),
+                line("allow", "file-read* file-write*", "q\\\"uote"),
+                line("allow", "file-read* file-write*", "scratch"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_network_is_what_the_policy_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |network: Network, proxy: Option<u16>, expected: &[&str]| {
+            let policy = Policy { network, ..Policy::default() };
+            let profile = profile(&policy, folder.path(), proxy).unwrap();
+            assert_eq!(lines(&profile, "(allow network"), expected);
+            assert_eq!(profile.contains("system-socket"), expected == ["(allow network*)"]);
+        };
+        check(Network::None, None, &[]);
+        check(Network::Full, None, &["(allow network*)"]);
+        let hosts = Network::Hosts(HostRules::default());
+        let port = "(allow network-outbound (remote ip \"localhost:4711\"))";
+        check(hosts.clone(), Some(4711), &[port]);
+        check(hosts, None, &[]);
+    }
+
+    #[test]
+    fn a_path_that_could_end_a_rule_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a\n(allow default)");
+        std::fs::create_dir(&odd).unwrap();
+        let policy = Policy { readable: vec![odd], ..Policy::default() };
+        let error = profile(&policy, folder.path(), None).unwrap_err();
+        assert!(matches!(error, SandboxError::Path { .. }), "{error}");
+        let missing = Policy { readable: vec!["/no/such/folder".into()], ..Policy::default() };
+        assert!(profile(&missing, folder.path(), None).is_err());
+    }
+
+    #[test]
+    fn parentheses_are_balanced() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile =
+            profile(&Policy { network: Network::Full, ..Policy::default() }, folder.path(), None)
+                .unwrap();
+        for line in profile.lines() {
+            let count = |c: char| line.matches(c).count();
+            assert_eq!(count('('), count(')'), "{line}");
+            assert_eq!(count('"') % 2, 0, "{line}");
+        }
+    }
+}
