@@ -100,7 +100,11 @@ fn put_aside(table: &mut Table, runtime: &Runtime, tools: &Toolcrib, folder: &Pa
             tools.batch_of(vec![Call::new("tool_chain", json!({"code": code}))], Origin::Rest);
         let batch = Batch { run: None, ..batch };
         let answer = runtime.block_on(tools.engine().invoke(batch)).pop().expect("an answer");
-        let Answer::Suspended(request) = answer else { panic!("{answer:?}") };
+        let suspended = match answer {
+            Answer::Suspended(request) => Some(request),
+            Answer::Done(_) => None,
+        };
+        let request = suspended.expect("a script that waits");
         bytes = bytes.max(largest(&folder.join("state/python/suspended")));
         std::thread::sleep(PAUSE);
         let record = DecisionRecord {
