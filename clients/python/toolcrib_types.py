@@ -214,6 +214,27 @@ class CallSummary(TypedDict):
     approved_by: NotRequired[str | None]
 
 
+class ChainRow(TypedDict):
+    name: str
+    description: NotRequired[str | None]
+    problem: NotRequired[str | None]
+    folder: str
+    asked_about: bool
+
+
+class ChainShown(TypedDict):
+    name: str
+    description: NotRequired[str | None]
+    problem: NotRequired[str | None]
+    folder: str
+    asked_about: bool
+    code: str
+
+
+class ChainText(TypedDict, closed=True):
+    code: str
+
+
 class ChangeDocument(TypedDict):
     id: int
     at: int
@@ -823,6 +844,11 @@ class Explained(TypedDict):
     audit: list[Any]
 
 
+class ChainRowPage(TypedDict):
+    items: list[ChainRow]
+    next: NotRequired[str | None]
+
+
 class ChangeDocumentPage(TypedDict):
     items: list[ChangeDocument]
     next: NotRequired[str | None]
@@ -914,6 +940,7 @@ class RunView(TypedDict):
     rounds: int
     usage: NotRequired[Any]
     cost: NotRequired[Any]
+    tokens_saved: NotRequired[int]
 
 
 class NewRun(TypedDict, closed=True):

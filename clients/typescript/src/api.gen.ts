@@ -326,6 +326,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/chains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the scripts that are kept as tools. */
+        get: operations["get_chains"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chains/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a script with its text. */
+        get: operations["get_chains_name"];
+        /**
+         * Keeps a script as a tool.
+         * @description It is written into the folder of tools of the workspace, and can be called at once. One that is there needs `If-Match`.
+         */
+        put: operations["put_chains_name"];
+        post?: never;
+        /** Removes a script. */
+        delete: operations["delete_chains_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/changes": {
         parameters: {
             query?: never;
@@ -391,7 +430,11 @@ export interface paths {
         get: operations["get_conversations_conversation"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Deletes a conversation.
+         * @description Its messages and runs are gone, and what programs still do for it ends. Calls stay in the history and in the audit, stored results until they expire. While one of its runs is not over, nothing is deleted.
+         */
+        delete: operations["delete_conversations_conversation"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1983,6 +2026,46 @@ export interface components {
             audit: unknown[];
         };
         /** @description A part of a list. */
+        ChainRowPage: {
+            /** @description The rows. */
+            items: components["schemas"]["ChainRow"][];
+            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            next?: string | null;
+        };
+        /** @description A script in a list. */
+        ChainRow: {
+            /** @description Its name, which is that of its tool. */
+            name: string;
+            /** @description What it says that it does. */
+            description?: string | null;
+            /** @description Why it is no tool, if it is none. */
+            problem?: string | null;
+            /** @description The folder that has it: `own`, `workspace`, or one that was named. */
+            folder: string;
+            /** @description Whether a person is asked before it runs, because anybody may have written it. */
+            asked_about: boolean;
+        };
+        /** @description A script, whole. */
+        ChainShown: {
+            /** @description Its name, which is that of its tool. */
+            name: string;
+            /** @description What it says that it does. */
+            description?: string | null;
+            /** @description Why it is no tool, if it is none. */
+            problem?: string | null;
+            /** @description The folder that has it: `own`, `workspace`, or one that was named. */
+            folder: string;
+            /** @description Whether a person is asked before it runs, because anybody may have written it. */
+            asked_about: boolean;
+            /** @description Its text. */
+            code: string;
+        };
+        /** @description A script to keep. */
+        ChainText: {
+            /** @description Its text. Its first lines say what it does (`# description: ...`) and what it takes (`# parameters: {...}`, `# required: [...]`). */
+            code: string;
+        };
+        /** @description A part of a list. */
         ChangeDocumentPage: {
             /** @description The rows. */
             items: components["schemas"]["ChangeDocument"][];
@@ -2494,6 +2577,12 @@ export interface components {
             usage?: unknown;
             /** @description What it cost in millionths of a US dollar, an estimate; known once it has ended. */
             cost?: unknown;
+            /**
+             * Format: uint64
+             * @description Tokens of schemas that all requests left out, for tools were found instead of carried: an estimate, known once it has ended.
+             * @default 0
+             */
+            tokens_saved: number;
         };
         /** @description Where a run stands. */
         RunState: "running" | "paused" | "ended";
@@ -4703,6 +4792,183 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_chains: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChainRowPage"];
+                };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_chains_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The script; its `ETag` is that of its text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChainShown"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_chains_name: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of what is changed. */
+                "if-match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChainText"];
+            };
+        };
+        responses: {
+            /** @description It is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChainShown"];
+                };
+            };
+            /** @description It is new. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChainShown"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_chains_name: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of what is removed. */
+                "if-match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_changes: {
         parameters: {
             query?: never;
@@ -4849,6 +5115,42 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ConversationRow"];
                 };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_conversations_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
