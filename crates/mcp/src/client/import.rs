@@ -304,13 +304,13 @@ mod tests {
         };
         check(
             "Claude Desktop",
-            r#"{"globalShortcut": "", "mcpServers": {"filesystem": {"command": "npx", "args": ["-y", "server-filesystem", "/home/ann"]}}, "preferences": {"menuBarEnabled": false}}"#,
-            &["filesystem: npx -y server-filesystem /home/ann"],
+            r#"{"globalShortcut": "", "mcpServers": {"filesystem": {"command": "npx", "args": ["-y", "server-filesystem", "/data/notes"]}}, "preferences": {"menuBarEnabled": false}}"#,
+            &["filesystem: npx -y server-filesystem /data/notes"],
         );
         check(
             "Claude Code",
             r#"{"numStartups": 7, "mcpServers": {"tracker": {"type": "http", "url": "https://t.example/mcp", "headers": {"Authorization": "Bearer ${TRACKER}"}}},
-                "projects": {"/work/a": {"allowedTools": [], "mcpServers": {"db": {"type": "stdio", "command": "db-mcp", "args": [], "env": {}}, "tracker": {"type": "stdio", "command": "other", "args": []}}}, "/work/b": {"mcpServers": {}}}}"#,
+                "projects": {"/src/a": {"allowedTools": [], "mcpServers": {"db": {"type": "stdio", "command": "db-mcp", "args": [], "env": {}}, "tracker": {"type": "stdio", "command": "other", "args": []}}}, "/src/b": {"mcpServers": {}}}}"#,
             &[
                 "tracker: https://t.example/mcp Authorization=secret:mcp_tracker_Authorization",
                 "db: db-mcp ",
