@@ -113,7 +113,7 @@ fn over_http(table: &mut Table, binary: &Path) {
     let ours = |at: usize| {
         let words = ["serve", "--json", "--listen", "127.0.0.1:0"];
         std::fs::create_dir(homes[at].path().join("home")).expect("a folder");
-        let config = "[server]\nrequests_per_minute = 0\n";
+        let config = "[server]\nrequests_per_minute = 1000000\n";
         std::fs::write(homes[at].path().join("home/config.toml"), config).expect("a file");
         let command = program(binary, &words, homes[at].path(), at == 0);
         Subject::call(Server::over_http(command, "/mcp"), OURS)
