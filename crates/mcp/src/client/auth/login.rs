@@ -313,6 +313,38 @@ mod tests {
         assert!(renewal(3600) > now() + 3500);
     }
 
+    /// A server on this machine that answers everything with a page in words.
+    async fn pages() -> Url {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let answer =
+                    "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\nwelcome";
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        Url::parse(&url).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_page_is_no_metadata_and_no_other_issuer_than_that_of_the_owner_is_asked() {
+        let server = pages().await;
+        let http = HttpClient::new(toolcrib_net::AddressPolicy::allowing(["127.0.0.0/8"]).unwrap());
+        let check = async |issuer: Option<&str>, part: &str| {
+            let settings = Oauth { issuer: issuer.map(str::to_owned), ..Oauth::default() };
+            let found = find(&http, &server, &settings, &Kept::default()).await;
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(part), "{issuer:?}: {error}");
+        };
+        check(None, "has no metadata").await;
+        check(Some("https://l.org"), "and its configuration https://l.org").await;
+        let own = server.as_str().trim_end_matches("/mcp");
+        check(Some(own), "has no metadata").await;
+    }
+
     #[test]
     fn only_an_answer_of_the_server_that_was_asked_has_a_code() {
         let check = |names_itself: bool, query: &str, found: Result<&str, &str>| {
