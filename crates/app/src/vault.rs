@@ -30,15 +30,14 @@ pub(crate) fn unlock(settings: &mut Settings) -> Result<Vec<String>, VaultError>
     Ok(values(&secrets))
 }
 
-/// What has to be masked of these secrets. The authorization for an MCP server is a text with several in it.
+/// What has to be masked of these secrets. The authorization for an MCP server is a text with several in it; one of such a name that holds
+/// none is a secret of the person's own.
 #[must_use]
 pub fn values(secrets: &BTreeMap<SecretName, Secret>) -> Vec<String> {
     let of = |(name, secret): (&SecretName, &Secret)| {
-        if name.as_str().starts_with(MCP) {
-            Kept::secrets_of(secret.expose())
-        } else {
-            vec![secret.expose().to_owned()]
-        }
+        let kept = name.as_str().starts_with(MCP).then(|| Kept::secrets_of(secret.expose()));
+        let several = kept.filter(|several| !several.is_empty());
+        several.unwrap_or_else(|| vec![secret.expose().to_owned()])
     };
     secrets.iter().flat_map(of).collect()
 }
@@ -61,6 +60,15 @@ fn give(tools: &mut HashMap<String, ToolSettings>, tool: &str, key: &str, secret
 mod tests {
     use super::*;
     use toolcrib_store::vault::Vault;
+
+    #[test]
+    fn a_secret_that_is_named_like_an_authorization_is_masked_too() {
+        let secret = |name: &str, text: &str| {
+            (name.parse::<SecretName>().unwrap(), Secret::new(text).ok().unwrap())
+        };
+        let all = [secret("mcp-oauth-own", "my own words"), secret("plain", "other words")];
+        assert_eq!(values(&all.into_iter().collect()), ["my own words", "other words"]);
+    }
 
     #[test]
     fn tools_get_what_is_named_for_them_and_what_is_written_down_stays() {

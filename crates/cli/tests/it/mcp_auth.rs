@@ -156,25 +156,25 @@ fn a_token_that_ended_is_renewed_until_that_is_refused() {
     let server = Protected::start(Manner { holds: Some(0), ..Manner::default() });
     let env = added(&server);
     log_in(&env, &server);
+    let renewed = || server.count("grant_type=refresh_token");
     env.run(&["mcp", "test", "tracker", "--allow-net", &server.target()]).code(0);
+    assert_eq!(renewed(), 0, "not for each request, whatever the server says of its life");
     // Each token to renew with is good once.
-    for _ in 0..2 {
-        let before = server.count("grant_type=refresh_token");
+    for times in 1..3 {
+        server.end_tokens();
         let (reply, code) = call(&env, &server);
         assert_eq!(code, 0, "{reply}");
-        assert!(server.count("grant_type=refresh_token") > before);
+        assert_eq!(renewed(), times);
     }
+    // The one to renew with is good no more, and is not tried twice.
     server.change(|manner| manner.ends = true);
-    let (reply, code) = call(&env, &server);
-    // The last token is still good at this server; the one to renew with is not, and is not tried twice.
-    assert_eq!(code, 0, "{reply}");
-    let tried = server.count("grant_type=refresh_token");
-    assert_eq!(call(&env, &server).1, 0);
-    assert_eq!(server.count("grant_type=refresh_token"), tried);
     server.end_tokens();
-    let (reply, code) = call(&env, &server);
-    assert_eq!(code, 3, "{reply}");
-    assert!(reply.contains("run `toolcrib mcp auth tracker`"), "{reply}");
+    for _ in 0..2 {
+        let (reply, code) = call(&env, &server);
+        assert_eq!(code, 3, "{reply}");
+        assert!(reply.contains("run `toolcrib mcp auth tracker`"), "{reply}");
+        assert_eq!(renewed(), 3);
+    }
 }
 
 #[test]
@@ -244,4 +244,6 @@ fn a_program_and_a_header_of_ones_own_need_no_login() {
         ["mcp", "add", "own", "--url", "http://127.0.0.1:9/mcp", "--header", "Authorization=x"];
     env.run(&url).code(0);
     env.run(&["mcp", "auth", "own"]).code(2).says(&["a header of mcp.toml"]);
+    env.run(&["mcp", "add", "far", "--url", "http://mcp.example/mcp"]).code(0);
+    env.run(&["mcp", "auth", "far"]).code(2).says(&["without TLS", "https address"]);
 }

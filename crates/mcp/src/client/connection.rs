@@ -137,10 +137,10 @@ impl Live {
     }
 }
 
-/// Who keeps the token of a server over HTTP, unless a header of the configuration says who we are.
+/// Who keeps the token of a server over HTTP, unless a header of the configuration says who we are, or it would go there in the clear.
 fn keeper(config: &ServerConfig, host: &Arc<dyn Host>) -> Option<Arc<Keeper>> {
     let Remote::Http(http) = &config.remote else { return None };
-    if http.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+    if http.says_who_we_are() {
         return None;
     }
     let (name, oauth) = (config.name.as_str(), http.oauth.clone());
@@ -326,7 +326,8 @@ impl Connection {
         ToolError::new(ErrorType::NotConfigured, text)
     }
 
-    /// What is kept of its authorization; `None` = it takes none of ours: a program, or one with a header that says who we are.
+    /// What is kept of its authorization; `None` = it takes none of ours: a program, one with a header that says who we are, or one
+    /// on another machine without TLS.
     pub async fn authorization(&self) -> Option<Kept> {
         match &self.keeper {
             Some(keeper) => Some(keeper.now().await),

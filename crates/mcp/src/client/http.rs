@@ -101,6 +101,14 @@ fn unauthorized(error: AuthError) -> Failed {
     StreamableHttpError::Io(std::io::Error::other(error))
 }
 
+/// Does work that must not end in the middle when a call is stopped: a new token to renew with may be on its way.
+async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, AuthError>> + Send + 'static,
+) -> Result<T, Failed> {
+    let done = tokio::spawn(work).await;
+    done.map_err(|error| StreamableHttpError::Io(error.into()))?.map_err(unauthorized)
+}
+
 async fn body(streaming: &mut Streaming, most: usize) -> Result<Vec<u8>, Failed> {
     let mut whole = Vec::new();
     while let Some(piece) = streaming.body.chunk().await.map_err(StreamableHttpError::Client)? {
@@ -170,7 +178,8 @@ impl Reaching {
             let wants = streaming.head.status == 401 && !challenge(&streaming.head).is_empty();
             return if wants { Err(login(&streaming.head)) } else { Ok(streaming) };
         };
-        let mut token = keeper.token().await.map_err(unauthorized)?;
+        let own = Arc::clone(keeper);
+        let mut token = to_its_end(async move { own.token().await }).await?;
         let mut tries = 0;
         loop {
             let mut request = request.clone();
@@ -183,8 +192,10 @@ impl Reaching {
             if !matches!(head.status, 401 | 403) {
                 return Ok(streaming);
             }
-            let answer = keeper.refused(head.status, challenge(head), token.as_deref()).await;
-            match answer.map_err(unauthorized)? {
+            let (own, status, said) = (Arc::clone(keeper), head.status, challenge(head).to_owned());
+            let used = token.take();
+            let answer = async move { own.refused(status, &said, used.as_deref()).await };
+            match to_its_end(answer).await? {
                 Answer::Again(other) if tries < RETRIES => token = Some(other),
                 Answer::Other => return Ok(streaming),
                 Answer::Again(_) | Answer::Needed => return Err(login(head)),

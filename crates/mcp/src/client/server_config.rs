@@ -179,6 +179,14 @@ pub struct Http {
     pub oauth: Oauth,
 }
 
+impl Http {
+    /// Whether a header says who we are, so that no token of ours goes along.
+    #[must_use]
+    pub fn says_who_we_are(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    }
+}
+
 /// Values of headers may be secrets.
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

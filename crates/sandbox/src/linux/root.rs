@@ -61,6 +61,10 @@ pub(super) fn enter(plan: &Plan, mut strange: Option<OwnedFd>) -> Result<(), Fau
         let is_strange = plan.strange && View::path(view) == Path::new(stranger::FOLDER);
         match strange.take_if(|_| is_strange) {
             Some(tree) => Ok(Found { view, tree: Some(tree), is_folder: true }),
+            // The same files as root sees them are not for the program.
+            None if is_strange => Err(Fault::host("the system as a stranger sees it")(
+                io::Error::other("it is missing"),
+            )),
             None => find(view),
         }
     };

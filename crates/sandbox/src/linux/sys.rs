@@ -143,7 +143,9 @@ pub(super) fn set_owners(
 ) -> io::Result<()> {
     let user_namespace = u64::try_from(owners.as_raw_fd()).map_err(io::Error::other)?;
     let set = flags | OWNERS;
-    set_attributes(mount, &MountAttributes { set, clear: 0, propagation: 0, user_namespace }, true)
+    // What the host mounts below it later would come with its own owners: it stays outside.
+    let propagation = libc::MS_PRIVATE;
+    set_attributes(mount, &MountAttributes { set, clear: 0, propagation, user_namespace }, true)
 }
 
 #[expect(unsafe_code, reason = "rustix does not have the call")]

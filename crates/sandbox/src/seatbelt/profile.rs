@@ -1,7 +1,7 @@
 //! The profile of a policy: what `sandbox-exec` reads. Of several rules that fit the last one decides, so outer paths come before inner ones.
 #![deny(clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,21 @@ const NETWORK_SERVICES: [&str; 4] = [
     "com.apple.networkd",
 ];
 
+/// Files of `/private/etc` that only root may read: passwords, keys, and who may become root. A program that root starts could read them.
+/// Patterns are those of a profile.
+const SECRETS: [&str; 7] = [
+    "^/private/etc/master\\.passwd",
+    "^/private/etc/sudoers",
+    "^/private/etc/[^/]*\\.keytab$",
+    "^/private/etc/ssh/ssh_host_[^/]*_key$",
+    "^/private/etc/racoon/",
+    "^/private/etc/ppp/.*-secrets$",
+    "^/private/etc/security/audit",
+];
+
+/// Where these files are.
+const SECRETS_FOLDER: &str = "/private/etc";
+
 /// How one path is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum How {
@@ -72,16 +87,20 @@ pub(super) fn profile(
     for path in DEVICES {
         text += &rule("allow", "file-read* file-write* file-ioctl", "literal", path);
     }
-    for (path, how) in views(policy, scratch)? {
-        let path = quoted(&path)?;
-        text += &match how {
-            How::Read => {
-                rule("allow", "file-read*", "subpath", &path)
-                    + &rule("deny", "file-write*", "subpath", &path)
-            }
-            How::Write => rule("allow", "file-read* file-write*", "subpath", &path),
-            How::Hidden => rule("deny", "file-read* file-write*", "subpath", &path),
-        };
+    let views = views(policy, scratch)?;
+    let mut secrets = SECRETS
+        .map(|pattern| format!("(deny file-read* file-write* (regex #\"{pattern}\"))\n"))
+        .concat();
+    for (path, how) in &views {
+        // Only what the policy names there itself is opened again.
+        if path.as_path() > Path::new(SECRETS_FOLDER) {
+            text += &std::mem::take(&mut secrets);
+        }
+        text += &seen(&quoted(path)?, *how);
+    }
+    text += &secrets;
+    for path in ways(&views) {
+        text += &rule("deny", "file-write-unlink", "literal", &quoted(path)?);
     }
     match (&policy.network, proxy) {
         (Network::Full, _) => {
@@ -94,6 +113,18 @@ pub(super) fn profile(
         _ => {}
     }
     Ok(text)
+}
+
+/// The rules of one view.
+fn seen(path: &str, how: How) -> String {
+    match how {
+        How::Read => {
+            rule("allow", "file-read*", "subpath", path)
+                + &rule("deny", "file-write*", "subpath", path)
+        }
+        How::Write => rule("allow", "file-read* file-write*", "subpath", path),
+        How::Hidden => rule("deny", "file-read* file-write*", "subpath", path),
+    }
 }
 
 /// Every path that is named, looked up, the outer ones first. What is said last of one path holds.
@@ -120,6 +151,14 @@ fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, How>, Sand
         views.insert(path, How::Hidden);
     }
     Ok(views)
+}
+
+/// Folders in what may be written that hold what may not. Under another name they would take it out of its rule, so they keep theirs.
+fn ways(views: &BTreeMap<PathBuf, How>) -> BTreeSet<&Path> {
+    let is_open =
+        |path: &&Path| path.ancestors().find_map(|around| views.get(around)) == Some(&How::Write);
+    let closed = views.iter().filter(|(_, how)| **how != How::Write);
+    closed.flat_map(|(path, _)| path.ancestors().skip(1).take_while(is_open)).collect()
 }
 
 fn rule(does: &str, what: &str, kind: &str, path: &str) -> String {
@@ -162,7 +201,7 @@ mod tests {
         let policy = Policy {
             readable: vec![path("a")],
             writable: vec![path("a/w"), path("q\"uote")],
-            kept: vec![path("a/w/.toolcrib"), path("elsewhere"), root.join("missing")],
+            kept: vec![path("a/w/x/y/.toolcrib"), path("elsewhere"), root.join("missing")],
             denied: vec![path("a/w/secret"), path("a/own"), root.join("nowhere")],
             ..Policy::default()
         };
@@ -173,6 +212,8 @@ mod tests {
         let line = |does: &str, what: &str, path: &str| {
             format!("({does} {what} (subpath \"{root}/{path}\"))")
         };
+        // Renamed, they would take what is in them out of its rules.
+        let stays = |path: &str| format!("(deny file-write-unlink (literal \"{root}/{path}\"))");
         assert_eq!(
             all,
             [
@@ -180,13 +221,35 @@ mod tests {
                 line("deny", "file-write*", "a"),
                 line("deny", "file-read* file-write*", "a/own"),
                 line("allow", "file-read* file-write*", "a/w"),
-                line("allow", "file-read*", "a/w/.toolcrib"),
-                line("deny", "file-write*", "a/w/.toolcrib"),
                 line("deny", "file-read* file-write*", "a/w/secret"),
+                line("allow", "file-read*", "a/w/x/y/.toolcrib"),
+                line("deny", "file-write*", "a/w/x/y/.toolcrib"),
                 line("allow", "file-read* file-write*", "q\\\"uote"),
                 line("allow", "file-read* file-write*", "scratch"),
+                stays("a/w"),
+                stays("a/w/x"),
+                stays("a/w/x/y"),
             ]
         );
+    }
+
+    #[test]
+    fn what_only_root_may_read_is_denied_after_the_system_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = Policy { readable: vec!["/".into()], ..Policy::default() };
+        let profile = profile(&policy, folder.path(), None).unwrap();
+        let place = |line: &str| profile.find(line).unwrap_or_else(|| panic!("{line}: {profile}"));
+        let allowed = place("(allow file-read* (subpath \"/private/etc\"))\n");
+        let allowed = allowed.max(place("(allow file-read* (subpath \"/\"))\n"));
+        for pattern in [
+            r"^/private/etc/master\.passwd",
+            r"^/private/etc/[^/]*\.keytab$",
+            r"^/private/etc/ssh/ssh_host_[^/]*_key$",
+        ] {
+            assert!(
+                place(&format!("(deny file-read* file-write* (regex #\"{pattern}\"))\n")) > allowed
+            );
+        }
     }
 
     #[test]

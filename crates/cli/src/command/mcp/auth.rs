@@ -32,9 +32,13 @@ pub(super) async fn run(command: &McpAuth, json: bool) -> Result<u8, Failure> {
     let fixed = http.oauth.redirect_port;
     let (_toolcrib, connection) = with(name, &command.world).await?;
     let Some(kept) = connection.authorization().await else {
-        return Err(Failure::usage(format!(
-            "a header of mcp.toml says who we are at {name}; take it out to log in"
-        )));
+        return Err(Failure::usage(if http.says_who_we_are() {
+            format!("a header of mcp.toml says who we are at {name}; take it out to log in")
+        } else {
+            format!(
+                "{name} is on another machine without TLS, where anybody on the way could read a token; give it an https address in mcp.toml"
+            )
+        }));
     };
     match connection.connect().await {
         Ok(count) if !kept.is_needed() => return done(name, count, json),

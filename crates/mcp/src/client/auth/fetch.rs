@@ -43,19 +43,16 @@ async fn send(http: &HttpClient, request: Request) -> Result<Response, AuthError
     Ok(answer)
 }
 
-/// A document; `None` = there is none at this address.
+/// A document; `None` = there is none at this address. A page that says so in words, with status 200, is none either.
 ///
 /// # Errors
-/// [`AuthError::Unreachable`]; [`AuthError::Unusable`] when it is no JSON object.
+/// [`AuthError::Unreachable`]; [`AuthError::Unusable`] when the answer is too long, or that of another host.
 pub(super) async fn document(http: &HttpClient, url: &Url) -> Result<Option<Value>, AuthError> {
     let mut request = Request::get(url.as_str());
     request.headers.push(("accept".to_owned(), "application/json".to_owned()));
     let answer = send(http, request).await?;
     match answer.head.status {
-        200 => match serde_json::from_slice(&answer.body) {
-            Ok(document @ Value::Object(_)) => Ok(Some(document)),
-            _ => Err(AuthError::Unusable(format!("{url} is no JSON object"))),
-        },
+        200 => Ok(serde_json::from_slice(&answer.body).ok().filter(Value::is_object)),
         500.. => Err(AuthError::Unreachable(format!("{url}: HTTP {}", answer.head.status))),
         _ => Ok(None),
     }

@@ -40,9 +40,12 @@ pub(crate) enum Answer {
 }
 
 impl Keeper {
-    /// The keeper for a server; `None` = its address is none.
+    /// The keeper for a server; `None` = no token may go to its address, where anybody on the way could read it.
     pub(crate) fn new(name: &str, url: &str, settings: Oauth, host: Arc<dyn Host>) -> Option<Self> {
         let server = Url::parse(url).ok()?;
+        if server.scheme() != "https" && !place::is_here(&server) {
+            return None;
+        }
         Some(Self { name: name.to_owned(), server, settings, host, kept: Mutex::new(None) })
     }
 
@@ -88,8 +91,8 @@ impl Keeper {
         let used = tokens.access.clone();
         match self.renew(kept, &used).await {
             Ok(token) => Ok(Some(token)),
-            // It may be good all the same; if not, the server says so.
-            Err(AuthError::Needed) => Ok(Some(used)),
+            // What is kept now may be good all the same; if not, the server says so.
+            Err(AuthError::Needed) => Ok(kept.tokens.as_ref().map(|tokens| tokens.access.clone())),
             Err(error) => Err(error),
         }
     }
@@ -111,13 +114,11 @@ impl Keeper {
         }
         let mut slot = self.kept.lock().await;
         let kept = slot.insert(self.load().await);
-        let other = kept.tokens.as_ref().map(|tokens| tokens.access.clone());
-        if let Some(other) = other.filter(|other| Some(other.as_str()) != used) {
+        if let Some(other) = kept.other_than(used) {
             return Ok(Answer::Again(other));
         }
-        let before = kept.clone();
         if challenge.resource_metadata.is_some() {
-            kept.metadata = challenge.resource_metadata;
+            kept.metadata.clone_from(&challenge.resource_metadata);
         }
         let ended = !about_scopes && kept.tokens.is_some();
         if ended && let Some(used) = used {
@@ -127,11 +128,22 @@ impl Keeper {
                 Err(error) => return Err(error),
             }
         }
+        let alone = self.host.alone(&self.name).await;
+        // A login may have ended meanwhile: what it brought is not written over.
+        *kept = self.load().await;
+        if let Some(other) = kept.other_than(used) {
+            return Ok(Answer::Again(other));
+        }
+        let before = kept.clone();
+        if challenge.resource_metadata.is_some() {
+            kept.metadata = challenge.resource_metadata;
+        }
         kept.need = Some(Need { scopes: challenge.scopes, insufficient: about_scopes });
         if !about_scopes {
             kept.tokens = None;
         }
         if self.settings.is_unattended() {
+            drop(alone);
             return self.obtain(kept).await.map(Answer::Again);
         }
         if *kept != before {
@@ -252,8 +264,11 @@ impl Keeper {
     /// Ends a login with the address that the person came back to. One that belongs to another login leaves it open.
     pub(crate) async fn finish(&self, login: &Login, redirected: &str) -> Result<(), AuthError> {
         let kept = login.finish(redirected).await?;
+        // In the order of all others, so that nobody waits for ever.
+        let mut slot = self.kept.lock().await;
+        let _alone = self.host.alone(&self.name).await;
         self.save(&kept).await?;
-        *self.kept.lock().await = Some(kept);
+        *slot = Some(kept);
         Ok(())
     }
 
@@ -273,3 +288,6 @@ impl Keeper {
         changed
     }
 }
+
+#[cfg(test)]
+mod tests;

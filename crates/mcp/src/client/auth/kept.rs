@@ -108,6 +108,12 @@ impl Kept {
         tokens.chain([kept.client.and_then(|client| client.secret)]).flatten().collect()
     }
 
+    /// The token, if there is one that is not this one.
+    pub(super) fn other_than(&self, used: Option<&str>) -> Option<String> {
+        let access = self.tokens.as_ref().map(|tokens| &tokens.access);
+        access.filter(|access| Some(access.as_str()) != used).cloned()
+    }
+
     /// Whether the server was seen to want an authorization that it has not got.
     #[must_use]
     pub fn is_needed(&self) -> bool {

@@ -45,7 +45,15 @@ pub(super) async fn find(
     let is_wanted = |id: &&String| wanted.is_some_and(|own| identity::same_issuer(own, id));
     let id = resource.issuers.iter().find(is_wanted).or_else(|| resource.issuers.first());
     let none = || AuthError::Unusable("it names no authorization server".to_owned());
-    let issuer = metadata::issuer(http, id.ok_or_else(none)?, server).await?;
+    let id = id.ok_or_else(none)?;
+    if let Some(own) = settings.issuer.as_ref().filter(|own| !identity::same_issuer(own, id)) {
+        return Err(AuthError::Unusable(format!(
+            "it names the authorization server {}, and its configuration {}",
+            said(id),
+            said(own)
+        )));
+    }
+    let issuer = metadata::issuer(http, id, server).await?;
     Ok((resource, issuer))
 }
 
@@ -112,8 +120,12 @@ pub(super) fn keep(
     kept.in_vain = if again { kept.in_vain + 1 } else { 0 };
 }
 
+/// Seconds that each token is taken to hold at least, so that not every request gets a new one. The server refuses one that ended before.
+const SHORTEST_LIFE: u64 = 60;
+
 /// When a token that holds so long is renewed: half a minute early, or at the half of its life.
 pub(super) fn renewal(holds: u64) -> u64 {
+    let holds = holds.max(SHORTEST_LIFE);
     now() + holds - (holds / 2).min(30)
 }
 
@@ -291,6 +303,46 @@ mod tests {
             again: false,
             kept: Kept::default(),
         }
+    }
+
+    #[test]
+    fn a_token_without_a_life_is_not_renewed_for_each_request() {
+        for holds in [0, 1, 59] {
+            assert!(renewal(holds) >= now() + 25, "{holds}");
+        }
+        assert!(renewal(3600) > now() + 3500);
+    }
+
+    /// A server on this machine that answers everything with a page in words.
+    async fn pages() -> Url {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let answer =
+                    "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\nwelcome";
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        Url::parse(&url).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_page_is_no_metadata_and_no_other_issuer_than_that_of_the_owner_is_asked() {
+        let server = pages().await;
+        let http = HttpClient::new(toolcrib_net::AddressPolicy::allowing(["127.0.0.0/8"]).unwrap());
+        let check = async |issuer: Option<&str>, part: &str| {
+            let settings = Oauth { issuer: issuer.map(str::to_owned), ..Oauth::default() };
+            let found = find(&http, &server, &settings, &Kept::default()).await;
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(part), "{issuer:?}: {error}");
+        };
+        check(None, "has no metadata").await;
+        check(Some("https://l.org"), "and its configuration https://l.org").await;
+        let own = server.as_str().trim_end_matches("/mcp");
+        check(Some(own), "has no metadata").await;
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! What others do to what is kept while a keeper is at work.
+
+use std::sync::Mutex as Shared;
+
+use toolcrib_core::{BoxFuture, CallCtx};
+use toolcrib_net::AddressPolicy;
+use toolcrib_sandbox::Process;
+
+use super::super::kept::{Method, Tokens};
+use super::*;
+use crate::client::{Elicitation, Elicited, Pins, Stdio};
+
+const SERVER: &str = "https://a.org/mcp";
+
+/// Keeps one text. `meanwhile` is what another process has kept when a lock is got.
+#[derive(Default)]
+struct Memory {
+    text: Shared<Option<String>>,
+    meanwhile: Shared<Option<String>>,
+}
+
+impl Host for Memory {
+    fn start<'a>(&'a self, _: &'a str, _: &'a Stdio) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(std::future::ready(Err("no programs here".to_owned())))
+    }
+
+    fn http(&self) -> HttpClient {
+        HttpClient::new(AddressPolicy::public_only())
+    }
+
+    fn secret(&self, name: &str) -> Result<String, String> {
+        Err(format!("no secret {name}"))
+    }
+
+    fn authorization<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(self.text.lock().unwrap().clone()))
+    }
+
+    fn keep_authorization<'a>(
+        &'a self,
+        _: &'a str,
+        text: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        *self.text.lock().unwrap() = text.map(str::to_owned);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn alone<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
+        if let Some(text) = self.meanwhile.lock().unwrap().take() {
+            *self.text.lock().unwrap() = Some(text);
+        }
+        Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
+    }
+
+    fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn keep_pins<'a>(&'a self, _: &'a str, _: &'a Pins) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn log_file(&self, _: &str) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    fn changed(&self, _: &str) {}
+
+    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, _: Elicitation) -> BoxFuture<'a, Elicited> {
+        Box::pin(std::future::ready(Elicited::Accept(None)))
+    }
+
+    fn progress(&self, _: &CallCtx, _: f64, _: Option<f64>, _: Option<String>) {}
+}
+
+/// What is kept with a token that should have been renewed and cannot be.
+fn kept(access: Option<&str>) -> Kept {
+    let tokens = |access: &str| Tokens {
+        issuer: "https://l.org".to_owned(),
+        endpoint: "https://l.org/t".to_owned(),
+        resource: SERVER.to_owned(),
+        client_id: "id".to_owned(),
+        method: Method::None,
+        access: access.to_owned(),
+        refresh: None,
+        renew_at: Some(1),
+        scopes: Vec::new(),
+    };
+    let tokens = access.map(tokens);
+    Kept { server: SERVER.to_owned(), tokens, ..Kept::default() }
+}
+
+fn keeper(before: &Kept, meanwhile: Option<&Kept>) -> (Arc<Memory>, Keeper) {
+    let memory = Memory {
+        text: Shared::new(Some(before.text())),
+        meanwhile: Shared::new(meanwhile.map(Kept::text)),
+    };
+    let memory = Arc::new(memory);
+    let keeper = Keeper::new("a", SERVER, Oauth::default(), Arc::clone(&memory) as _);
+    (memory, keeper.unwrap())
+}
+
+#[test]
+fn no_token_goes_anywhere_in_the_clear() {
+    let check = |url: &str, good: bool| {
+        let keeper = Keeper::new("a", url, Oauth::default(), Arc::new(Memory::default()));
+        assert_eq!(keeper.is_some(), good, "{url}");
+    };
+    check("https://a.org/mcp", true);
+    check("http://127.0.0.1:1/mcp", true);
+    check("http://localhost/mcp", true);
+    check("http://a.org/mcp", false);
+    check("http://10.0.0.1/mcp", false);
+    check("no address", false);
+}
+
+#[tokio::test]
+async fn what_cannot_be_renewed_is_what_is_kept_now() {
+    let check = async |meanwhile: Option<&Kept>, expected: Option<&str>| {
+        let (_, keeper) = keeper(&kept(Some("old")), meanwhile);
+        assert_eq!(keeper.token().await.unwrap().as_deref(), expected);
+    };
+    check(None, Some("old")).await;
+    check(Some(&kept(Some("new"))), Some("new")).await;
+    check(Some(&kept(None)), None).await;
+}
+
+#[tokio::test]
+async fn a_login_that_ends_while_a_request_is_refused_is_not_written_over() {
+    let scopes = r#"Bearer error="insufficient_scope", scope="more""#;
+    for (status, header) in [(401, "Bearer"), (403, scopes)] {
+        let (memory, keeper) = keeper(&kept(Some("old")), Some(&kept(Some("new"))));
+        let answer = keeper.refused(status, header, Some("old")).await.unwrap();
+        assert!(matches!(answer, Answer::Again(token) if token == "new"), "{status}");
+        assert!(*memory.text.lock().unwrap() == Some(kept(Some("new")).text()), "{status}");
+    }
+    let (memory, keeper) = keeper(&kept(Some("old")), None);
+    let answer = keeper.refused(401, "Bearer", Some("old")).await.unwrap();
+    assert!(matches!(answer, Answer::Needed));
+    let now = Kept::read(memory.text.lock().unwrap().as_deref(), SERVER);
+    assert!(now.is_needed() && !now.is_granted());
+}
