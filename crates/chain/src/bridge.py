@@ -46,12 +46,21 @@ class Bridge:
 
         class Idle(selectors.DefaultSelector):
             def select(self, timeout=None):
-                if bridge.open and (timeout is None or timeout > 0):
-                    bridge.exchange()
+                if (timeout is None or timeout > 0) and bridge.exchange():
                     timeout = 0
                 return super().select(timeout)
 
-        self.loop = asyncio.SelectorEventLoop(Idle())
+        with warnings.catch_warnings():
+            # Newer ones say that policies will go.
+            warnings.simplefilter("ignore", DeprecationWarning)
+
+            class Loops(asyncio.DefaultEventLoopPolicy):
+                def new_event_loop(self):
+                    return asyncio.SelectorEventLoop(Idle())
+
+            # Those that a script makes too, as asyncio.run() does.
+            asyncio.set_event_loop_policy(Loops())
+        self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
 
     def functions(self):
@@ -61,11 +70,13 @@ class Bridge:
         return functions
 
     def tool(self, name):
+        import asyncio
+
         async def call(*args, **named):
             args = [plain(value, f"{name}: argument {place + 1}") for place, value in enumerate(args)]
             named = {key: plain(value, f"{name}: {key}") for key, value in named.items()}
             self.last += 1
-            future = self.open[self.last] = self.loop.create_future()
+            future = self.open[self.last] = asyncio.get_running_loop().create_future()
             self.unsent.append({"id": self.last, "name": name, "args": args, "named": named})
             return await future
 
@@ -82,7 +93,11 @@ class Bridge:
         return ask
 
     def exchange(self):
-        calls, self.unsent = self.unsent, []
+        """Whether there was anything to wait for. What nobody waits for any more is not called."""
+        self.open = {number: future for number, future in self.open.items() if not future.done()}
+        calls, self.unsent = [call for call in self.unsent if call["id"] in self.open], []
+        if not self.open:
+            return False
         self.kernel.say({"say": "waits", "calls": calls})
         for number, reply in self.order("replies")["replies"]:
             future = self.open.pop(number, None)
@@ -92,6 +107,7 @@ class Bridge:
                 future.set_result(self.value(reply))
             except Exception as error:
                 future.set_exception(error)
+        return True
 
     def order(self, expected):
         order = self.kernel.hear()

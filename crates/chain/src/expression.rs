@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use toolcrib_core::{CancellationToken, ToolError};
-use toolcrib_sandbox::{Ended, Input, Level, Output, Process, Stop};
+use toolcrib_sandbox::{Ended, Input, Level, Output, Process, SandboxError, Stop};
 
 use crate::frame;
 use crate::pool::Pool;
@@ -177,9 +177,11 @@ impl Worker {
 
     /// Why it has ended.
     pub(crate) async fn death(&mut self) -> Death {
+        let Some(ended) = ended(&mut self.process, LAST).await else {
+            return Death::Other("it closed its answers and went on".to_owned());
+        };
         let words = self.last_words().await;
-        let ended = self.process.wait().await.ok();
-        match ended {
+        match ended.ok() {
             Some(Ended { stopped: Some(Stop::Memory), .. }) => Death::Memory,
             _ if words.contains("memory allocation of ") => Death::Memory,
             _ if words.contains("has overflowed its stack") => Death::Stack,
@@ -196,4 +198,17 @@ impl Worker {
         let _ = timeout(LAST, stderr.read_to_end(&mut words)).await;
         String::from_utf8_lossy(&words).trim().to_owned()
     }
+}
+
+/// How a process ended that is about to, which is waited for so long; `None` = it went on, and was stopped.
+pub(crate) async fn ended(
+    process: &mut Process,
+    within: Duration,
+) -> Option<Result<Ended, SandboxError>> {
+    if let Ok(ended) = timeout(within, process.wait()).await {
+        return Some(ended);
+    }
+    process.kill();
+    let _ = process.wait().await;
+    None
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use toolcrib_core::{CancellationToken, ToolError};
 use toolcrib_sandbox::{
     Backend, Duplex, Ended, Job, Level, Network, Output, Policy, Process, Resources, Stop,
 };
 
-use crate::expression::{Death, End, Marked, Ran, Worker};
+use crate::expression::{Death, End, Marked, Ran, Worker, ended};
 use crate::frame;
 use crate::interpreter::Interpreter;
 use crate::printed::Printed;
@@ -188,8 +188,8 @@ impl Kernel {
         Ran { end, level: self.process.level, engine: self.engine.clone() }
     }
 
-    /// The same as the worker of one script, whose files go with what comes beside it.
-    pub(crate) fn for_script(self) -> (Worker, Scratch) {
+    /// The same as the worker of one script, whose files go with what comes beside it: bound first, that is dropped last.
+    pub(crate) fn for_script(self) -> (Scratch, Worker) {
         let (from, to) = tokio::io::split(self.bridge);
         let mark = format!("\0{}\0", toolcrib_core::CallId::fresh());
         let worker = Worker {
@@ -199,7 +199,7 @@ impl Kernel {
             engine: self.engine,
             output: Some(Marked { from: self.output, mark }),
         };
-        (worker, self.folder)
+        (self.folder, worker)
     }
 
     /// Whether it can run more.
@@ -317,13 +317,8 @@ impl Kernel {
 
     async fn death(&mut self) -> Death {
         self.alive = false;
-        let ended = tokio::select! {
-            ended = self.process.wait() => ended,
-            // It closed the bridge and goes on.
-            () = sleep(GRACE) => {
-                self.kill().await;
-                return Death::Other("it closed the bridge".to_owned());
-            }
+        let Some(ended) = ended(&mut self.process, GRACE).await else {
+            return Death::Other("it closed the bridge".to_owned());
         };
         match ended {
             Ok(Ended { stopped: Some(Stop::Memory), .. }) => Death::Memory,

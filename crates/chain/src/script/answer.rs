@@ -5,6 +5,7 @@ use toolcrib_core::{Block, CallCtx, ToolOutput};
 
 use super::book::{Book, Line, Status};
 use super::drive::{Chain, End};
+use super::policy::MOST_ASKED;
 use crate::expression::Death;
 use crate::protocol::{Raised, Shown, head};
 
@@ -35,6 +36,12 @@ fn stopped(end: &End, seconds: f64) -> Option<(&'static str, String)> {
             };
             Some(("error", format!("The script did not come to an end: {why}.")))
         }
+        End::AskedTooOften => Some((
+            "error",
+            format!(
+                "The script was ended: it asked more than {MOST_ASKED} times for tools. Ask for less in one script."
+            ),
+        )),
         End::Done(_) | End::Waits { .. } | End::Unreadable => None,
     }
 }

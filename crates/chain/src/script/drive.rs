@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::io::AsyncReadExt as _;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolcrib_core::{
     Answer, ApprovalRequest, ArtifactRef, BoxFuture, Call, CallCtx, CallId, Children, RawArgs,
     Trust, Turn, View, canonical,
 };
-use toolcrib_sandbox::Output;
+use toolcrib_sandbox::{Input, Output};
 
 use super::book::{Book, Status};
 use super::kept::Suspended;
-use super::policy::{self, APPROVAL_TIME, CALL_TIME, MOST_CALLS};
+use super::policy::{self, APPROVAL_TIME, CALL_TIME, MOST_ASKED, MOST_CALLS, MOST_LINES};
 use super::search::{self, FOUND, ToolSearch};
 use super::{stub, told};
 use crate::expression::{Death, Marked, SLACK, Worker};
@@ -35,6 +35,7 @@ pub(super) enum End {
     Done(Box<Done>),
     TimedOut,
     Died(Death),
+    AskedTooOften,
     /// It waits for this decision; what is needed to go on is there, unless the worker could not give it.
     Waits {
         request: Box<ApprovalRequest>,
@@ -84,6 +85,8 @@ pub(super) struct Chain<'a> {
     left: Vec<(Wanted, usize)>,
     /// Whether it stays where it is while people are waited for: nobody can put a process of CPython aside.
     stays: bool,
+    /// Calls and questions so far.
+    asked: usize,
     /// What may help where it failed.
     pub(super) advice: Option<&'static str>,
 }
@@ -113,6 +116,7 @@ impl<'a> Chain<'a> {
             args: None,
             left: Vec::new(),
             stays: false,
+            asked: 0,
             advice: None,
         }
     }
@@ -181,7 +185,7 @@ impl<'a> Chain<'a> {
         let mut marked =
             worker.output.take().map(|Marked { from, mark }| (from, UpToMark::new(&mark)));
         let ended = self.talk(worker, &mut marked, order).await;
-        if matches!(ended, Ok(End::TimedOut) | Err(_)) {
+        if matches!(ended, Ok(End::TimedOut | End::AskedTooOften) | Err(_)) {
             // Now, so that its output has an end.
             worker.stop();
         }
@@ -222,10 +226,18 @@ impl<'a> Chain<'a> {
             match said {
                 Some(Said::Printed { text }) => self.printed.push(text.as_bytes()),
                 Some(Said::Asks(asks)) => {
-                    let told = self.told(asks).await;
-                    frame::send(to, &Order::Told(told)).await?;
+                    if self.asks_too_often(1) {
+                        return Ok(End::AskedTooOften);
+                    }
+                    let left = self.left_of(SLACK).unwrap_or_default();
+                    let told = timeout(left, self.told(asks)).await?;
+                    let left = self.left_of(SLACK).unwrap_or_default();
+                    tell(to, &Order::Told(told), left).await?;
                 }
                 Some(Said::Waits { calls }) => {
+                    if self.asks_too_often(calls.len()) {
+                        return Ok(End::AskedTooOften);
+                    }
                     for (wanted, place) in std::mem::take(&mut self.left) {
                         self.again(wanted, place, &going);
                     }
@@ -237,7 +249,8 @@ impl<'a> Chain<'a> {
                     }
                     if !replies.is_empty() {
                         let replies = std::mem::take(&mut replies);
-                        frame::send(to, &Order::Replies { replies }).await?;
+                        let left = self.left_of(SLACK).unwrap_or_default();
+                        tell(to, &Order::Replies { replies }, left).await?;
                         continue;
                     }
                     let Some(first) = self.open.first() else {
@@ -267,6 +280,12 @@ impl<'a> Chain<'a> {
                 }
             }
         }
+    }
+
+    /// Counts what it asks for, and says whether that is too much.
+    fn asks_too_often(&mut self, more: usize) -> bool {
+        self.asked += more;
+        self.asked > MOST_ASKED
     }
 
     /// The next message; what becomes of calls meanwhile is gathered. `None` = its time is over.
@@ -339,6 +358,13 @@ impl<'a> Chain<'a> {
         let args = stub::arguments(spec, wanted.args.clone(), wanted.named.clone())
             .map_err(|text| raise(Kind::Arguments, text))?;
         let name = spec.name.as_str().to_owned();
+        let exhausted = || {
+            let text = format!("Chain budget exhausted: max_tool_calls={MOST_CALLS}");
+            Err(Box::new(Reply::End { text }))
+        };
+        if self.book.lines.len() >= MOST_LINES {
+            return exhausted();
+        }
         let place = self.book.enter(&name, &args);
         if let Some(text) = policy::refusal(entry) {
             self.book.ended(place, Status::Denied, 0.0);
@@ -346,8 +372,7 @@ impl<'a> Chain<'a> {
         }
         if self.book.made() >= MOST_CALLS {
             self.book.ended(place, Status::Denied, 0.0);
-            let text = format!("Chain budget exhausted: max_tool_calls={MOST_CALLS}");
-            return Err(Box::new(Reply::End { text }));
+            return exhausted();
         }
         Ok((place, name, args))
     }
@@ -476,6 +501,11 @@ impl<'a> Chain<'a> {
             Err(error) => wrong(error.message),
         }
     }
+}
+
+/// Gives a script an answer, which it may refuse to read until its time is over.
+async fn tell(to: &mut Input, order: &Order, left: Duration) -> std::io::Result<()> {
+    timeout(left, frame::send(to, order)).await?
 }
 
 /// Reads what is printed, where that does not come with the messages.

@@ -54,6 +54,16 @@ pub enum ChainError {
     },
 }
 
+impl KeptChain {
+    /// Its text.
+    ///
+    /// # Errors
+    /// [`ChainError::Missing`], [`ChainError::File`], also where its file is a link, no file or too long.
+    pub fn text(&self) -> Result<String, ChainError> {
+        saved::text(&self.path).map_err(|error| of_file(&self.name, self.path.clone(), error))
+    }
+}
+
 impl ChainFolder {
     /// The scripts in this folder, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -83,7 +93,7 @@ impl ChainFolder {
     /// [`ChainError::Missing`], [`ChainError::File`].
     pub fn text(&self, name: &str) -> Result<String, ChainError> {
         let path = self.file(name)?;
-        fs::read_to_string(&path).map_err(|error| of_file(name, path, error))
+        saved::text(&path).map_err(|error| of_file(name, path, error))
     }
 
     /// Keeps a script, in place of one of the same name. All of it is written or nothing.

@@ -10,6 +10,12 @@ use super::tool::NAME;
 /// Calls of one script (seed 003).
 pub(super) const MOST_CALLS: u32 = 50;
 
+/// Lines in the trace of one script, those of calls that were refused included.
+pub(super) const MOST_LINES: usize = 2 * MOST_CALLS as usize;
+
+/// Calls and questions of one script, whatever becomes of them (as the worker's own bound).
+pub(super) const MOST_ASKED: usize = 1000;
+
 /// Time of one call, waiting for people and its turn excluded (seed 003).
 pub(super) const CALL_TIME: Duration = Duration::from_secs(60);
 

@@ -11,10 +11,15 @@
 //! Its arguments are the value `args`. What it calls is judged as if the model had called it; the script itself is part of the definition.
 #![deny(clippy::indexing_slicing)]
 
+use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde_json::{Value, json};
 use toolcrib_core::{
     Assessment, BoxFuture, CallCtx, Children, Entry, Handler, Nested, Nesting, Risk, Source,
@@ -60,7 +65,7 @@ impl SavedChains {
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for path in files(&self.folder) {
-            let meta = path.metadata().ok();
+            let meta = path.symlink_metadata().ok();
             let changed = meta.as_ref().and_then(|meta| meta.modified().ok());
             (path, meta.map(|meta| meta.len()), changed).hash(&mut hasher);
         }
@@ -101,13 +106,31 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let name = ToolName::local(stem).map_err(|_| format!("{stem} is no name of a tool"))?;
-    let meta = path.metadata();
-    if !meta.is_ok_and(|meta| meta.is_file() && meta.len() <= BYTES) {
-        return Err(format!("it is no file of at most {BYTES} bytes"));
-    }
-    let code =
-        std::fs::read_to_string(path).map_err(|error| format!("it cannot be read: {error}"))?;
+    let code = text(path).map_err(|error| format!("it cannot be read: {error}"))?;
     Ok((spec(name, &code)?, code))
+}
+
+/// The text of a script. Anybody may have made the file: one that is a link, such as to a key of the user, that never ends or that waits for somebody
+/// is not read.
+///
+/// # Errors
+/// Those of the system, and what is no file of at most [`BYTES`] bytes of text.
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    let other = || io::Error::other(format!("it is no file of at most {BYTES} bytes"));
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP) => other(),
+        _ => error,
+    })?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > BYTES {
+        return Err(other());
+    }
+    let mut text = String::new();
+    // It may grow meanwhile.
+    let read = file.take(BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > BYTES { Err(other()) } else { Ok(text) }
 }
 
 impl Source for SavedChains {
@@ -193,7 +216,8 @@ impl Nesting for SavedChain {
         children: &'a dyn Children,
     ) -> BoxFuture<'a, Result<Nested, ToolError>> {
         let wants = Wants::Expression;
-        let job = Job { code: &self.code, args: Some(args), timeout: None, wants };
+        let (code, args) = (&self.code, Some(args));
+        let job = Job { code, args, timeout: None, wants, may_be_full: false };
         Box::pin(self.runner.run(ctx, job, children))
     }
 }
@@ -225,5 +249,28 @@ mod tests {
         check("1\n# description: D", Err("have no `# description"));
         check("# description: D\n# parameters: [", Err("is no JSON"));
         check("# description: D\n# parameters: []", Err("an object of schemas"));
+    }
+
+    #[test]
+    fn only_a_file_of_its_own_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("good.py"), "# description: D\n1").unwrap();
+        std::fs::write(at("long.py"), "#".repeat(200_001)).unwrap();
+        std::fs::create_dir(at("folder.py")).unwrap();
+        std::os::unix::fs::symlink(at("good.py"), at("link.py")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("zero.py")).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, at("fifo.py"), rustix::fs::FileType::Fifo, mode, 0)
+            .unwrap();
+        assert_eq!(text(&at("good.py")).unwrap(), "# description: D\n1");
+        assert_eq!(text(&at("none.py")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        for path in files(dir.path()).iter().filter(|path| **path != at("good.py")) {
+            let error = text(path).unwrap_err().to_string();
+            assert!(error.contains("no file of at most"), "{}: {error}", path.display());
+            let why = read(path).unwrap_err();
+            assert!(why.contains("cannot be read"), "{why}");
+        }
+        assert!(text(Path::new("/dev/zero")).is_err());
     }
 }

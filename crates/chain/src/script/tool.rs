@@ -30,6 +30,9 @@ const CODE_CHARS: u32 = 200_000;
 /// Scripts at work at one time. Most of them wait for their calls.
 const AT_ONCE: usize = 16;
 
+/// Scripts in CPython at one time. They wait for people where they are, so they have places of their own.
+const FULL_AT_ONCE: usize = 4;
+
 /// What is left at the end of a call to say how it ended.
 const LAST: Duration = Duration::from_millis(500);
 
@@ -45,6 +48,7 @@ pub(super) struct Runner {
     pythons: Option<Arc<Pythons>>,
     pool: Arc<Pool>,
     places: Semaphore,
+    full_places: Semaphore,
     shelf: Shelf,
     search: Arc<dyn ToolSearch>,
 }
@@ -86,6 +90,8 @@ pub(super) struct Job<'a> {
     /// Seconds that it may take.
     pub(super) timeout: Option<u32>,
     pub(super) wants: Wants,
+    /// Whether whoever calls it may want another level.
+    pub(super) may_be_full: bool,
 }
 
 fn spec() -> ToolSpec {
@@ -147,6 +153,7 @@ impl Runner {
             pythons: setup.full.then(|| Pythons::new(setup.clone())),
             pool: Workers::of(setup),
             places: Semaphore::new(AT_ONCE),
+            full_places: Semaphore::new(FULL_AT_ONCE),
             shelf: Shelf::at(&setup.suspended),
             search: Arc::clone(&setup.search),
         }
@@ -160,16 +167,17 @@ impl Runner {
         children: &dyn Children,
     ) -> Result<Nested, ToolError> {
         let limit = job.timeout.map_or(TOTAL_TIME, |seconds| Duration::from_secs(seconds.into()));
-        // What is left of the call's own time, with a little to say how it ended.
-        let left = ctx.deadline.saturating_duration_since(Instant::now());
-        let limit = limit.min(TOTAL_TIME).min(left.saturating_sub(LAST).max(left / 2));
-        // Never closed, so this only waits.
-        let _place = self.places.acquire().await;
-        let begin =
-            || Chain::new(ctx, children, &*self.search, job.code, limit).taking(job.args.cloned());
+        let begin = || {
+            // What is left of the call's own time, with a little to say how it ended.
+            let left = ctx.deadline.saturating_duration_since(Instant::now());
+            let limit = limit.min(TOTAL_TIME).min(left.saturating_sub(LAST).max(left / 2));
+            Chain::new(ctx, children, &*self.search, job.code, limit).taking(job.args.cloned())
+        };
         if job.wants == Wants::Full {
-            return self.full(begin().staying()).await;
+            return self.full(begin).await;
         }
+        // Never closed, so this only waits.
+        let place = self.places.acquire().await;
         let mut worker = self.pool.take().await?;
         let mut chain = begin();
         let kept = children.is_again().then(|| self.shelf.take(ctx.call, job.code)).flatten();
@@ -188,10 +196,11 @@ impl Runner {
         }
         let (sandbox, engine) = (worker.process.level.as_str(), worker.engine.clone());
         self.pool.end(worker);
-        if self.pythons.is_some() && lacks(&end) {
+        if job.may_be_full && self.pythons.is_some() && lacks(&end) {
             if job.wants == Wants::Auto && chain.book.lines.is_empty() {
                 // What ran until there has touched nothing, and is forgotten.
-                return self.full(begin().staying()).await;
+                drop((chain, place));
+                return self.full(begin).await;
             }
             chain.advice = Some(FULLER);
         }
@@ -210,15 +219,19 @@ impl Runner {
     }
 
     /// Runs a script in CPython. It cannot be put aside, so it waits for people where it is.
-    async fn full(&self, mut chain: Chain<'_>) -> Result<Nested, ToolError> {
+    async fn full<'a>(&self, begin: impl FnOnce() -> Chain<'a>) -> Result<Nested, ToolError> {
         let Some(pythons) = &self.pythons else {
             return Err(ToolError::validation(
                 "The level full is switched off here. Call again with level \"expression\", or without a level.",
             ));
         };
-        let (mut worker, _files) = pythons.start().await?.for_script();
+        // Never closed, so this only waits.
+        let _place = self.full_places.acquire().await;
+        let mut chain = begin().staying();
+        let (_files, mut worker) = pythons.start().await?.for_script();
         let order = chain.fresh(&worker);
         let end = chain.run(&mut worker, order).await;
+        worker.stop();
         let (sandbox, engine) = (worker.process.level.as_str(), worker.engine.clone());
         Ok(Nested::Done(answer::answer(chain, end, sandbox, &engine)))
     }
@@ -273,7 +286,8 @@ impl Nesting for ToolChain {
         Box::pin(async move {
             let Args { code, timeout, level } = Self::args(args)?;
             let wants = level.unwrap_or_default();
-            self.runner.run(ctx, Job { code: &code, args: None, timeout, wants }, children).await
+            let job = Job { code: &code, args: None, timeout, wants, may_be_full: true };
+            self.runner.run(ctx, job, children).await
         })
     }
 }

@@ -204,3 +204,56 @@ async fn a_script_in_python_whose_process_died_makes_no_call_twice() {
     assert_eq!(again.value(), gave.value());
     assert_eq!((echo.runs(), send.runs()), (1, 1));
 }
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_is_not_made() {
+    let place = Place::new().await;
+    let echo = Arc::new(echo("echo"));
+    let process = place.process(&[&echo], yeses(), None).await;
+    let code = "import asyncio\ntask = asyncio.create_task(echo(n=1))\nawait asyncio.sleep(0)\ntask.cancel()\n(await echo(n=2)).structured['n']";
+    let gave = full(&process, code).await;
+    assert_eq!((gave.value(), gave.trace()), (json!(2), vec!["echo ok".to_owned()]));
+    // With none left it waits for nothing but its own clock.
+    let code = "import asyncio\ntask = asyncio.create_task(echo(n=1))\nawait asyncio.sleep(0)\ntask.cancel()\nawait asyncio.sleep(0.01)\ntask.cancelled()";
+    let gave = full(&process, code).await;
+    assert_eq!((gave.value(), gave.trace().len(), echo.runs()), (json!(true), 0, 1));
+}
+
+#[tokio::test]
+async fn tools_are_called_from_a_loop_that_the_script_made() {
+    let place = Place::new().await;
+    let echo = Arc::new(echo("echo"));
+    let process = place.process(&[&echo], yeses(), None).await;
+    let code = "import asyncio\nasync def main(n):\n    a, b = await asyncio.gather(echo(n=n), echo(n=n + 1))\n    return a.structured['n'] + b.structured['n']\nfirst = asyncio.run(main(1))\n[first, asyncio.run(main(2))]";
+    let gave = full(&process, code).await;
+    assert_eq!((gave.value(), gave.trace().len()), (json!([3, 5]), 4), "{}", gave.text());
+}
+
+#[tokio::test]
+async fn a_script_that_closes_its_channel_and_goes_on_is_ended_with_its_trace() {
+    let place = Place::new().await;
+    let echo = Arc::new(echo("echo"));
+    let process = place.process(&[&echo], yeses(), None).await;
+    let gave =
+        full(&process, "await echo(n=1)\nimport os, time\nos.close(3)\ntime.sleep(600)").await;
+    assert_eq!((gave.data("/status"), gave.trace()), (json!("error"), vec!["echo ok".to_owned()]));
+    assert!(gave.text().contains("did not come to an end"), "{}", gave.text());
+}
+
+#[tokio::test]
+async fn nothing_is_asked_without_bound() {
+    let place = Place::new().await;
+    let echo = Arc::new(echo("echo"));
+    let process = place.process(&[&echo], yeses(), None).await;
+    let check = async |code: &str, words: &str, lines: usize| {
+        let gave = full(&process, code).await;
+        assert_eq!((gave.data("/status"), gave.trace().len()), (json!("error"), lines), "{code}");
+        assert!(gave.text().contains(words), "{code}: {}", gave.text());
+    };
+    let often = "it asked more than 1000 times";
+    check("while True: describe('echo')", often, 0).await;
+    let refused = "while True:\n    try: await tool_chain(code='1')\n    except RuntimeError: pass";
+    check(refused, "Chain budget exhausted", 100).await;
+    let many = "import asyncio\nawait asyncio.gather(*[echo(1, 2, 3) for n in range(1001)])";
+    check(many, often, 0).await;
+}

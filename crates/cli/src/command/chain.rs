@@ -117,7 +117,7 @@ fn show(name: &str, places: &Places, json: bool) -> Result<u8, Failure> {
     let toolcrib = world::block_on(look(places, json))?;
     let chain = toolcrib.chains().into_iter().find(|chain| chain.kept.name == name);
     let chain = chain.ok_or_else(|| missing(name))?;
-    let code = text(&chain.kept.path)?;
+    let code = chain.kept.text().map_err(failure)?;
     if json {
         output::document(&json!({"name": name, "path": chain.kept.path, "code": code}), true)?;
     } else {

@@ -179,7 +179,23 @@ fn scripts_are_kept_over_rest() {
     rest.decide(&question, json!({"decision": "approve"}));
     let ended = rest.became(asked.body["call"].as_str().unwrap());
     assert_eq!(ended["status"], "succeeded", "{ended}");
-    assert_eq!(rest.send("DELETE", "/chains/count", "", None).status, 204);
+    // Nobody removes what they have not seen, nor what is in another folder.
+    let remove = |name: &str, headers: &str| {
+        rest.send("DELETE", &format!("/chains/{name}"), headers, None).status
+    };
+    assert_eq!((remove("count", ""), remove("count", "If-Match: \"x\"\r\n")), (428, 412));
+    let tag = rest.get("/chains/count").tag.unwrap();
+    assert_eq!(remove("count", &format!("If-Match: {tag}\r\n")), 204);
+    env.write("own.py", COUNTS);
+    env.run(&["chain", "save", "own", "own.py", "--description", "x", "--everywhere"]).code(0);
+    let tag = rest.get("/chains/own").tag.unwrap();
+    assert_eq!(remove("own", &format!("If-Match: {tag}\r\n")), 409);
+    // What a workspace brings may be a link to what is nobody's business.
+    env.write("secret", "secret");
+    let link = env.root().join(".toolcrib/tools/link.py");
+    std::os::unix::fs::symlink(env.root().join("secret"), link).unwrap();
+    let shown = rest.get("/chains/link");
+    assert_eq!(shown.status, 409, "{}", shown.body);
     assert_eq!(rest.get("/chains/count").status, 404);
     let gone = rest.send("POST", "/calls", "", Some(&call));
     assert!(gone.status >= 400, "{}", gone.body);

@@ -5,8 +5,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::Chain;
+use tokio::sync::Mutex;
 use toolcrib_app::python::ChainError;
+use toolcrib_app::{Chain, ToolFolder};
 
 use crate::api::{Api, Json, Operation, Page, Path, etagged, matches, tag_of};
 use crate::daemon::Daemon;
@@ -76,21 +77,45 @@ fn row(chain: &Chain) -> ChainRow {
     }
 }
 
-async fn list_chains(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
-    etagged(&headers, &Page::whole(daemon.toolcrib().chains().iter().map(row).collect()))
+/// Held while a script is looked at and changed: of two who change what both have read, one is told.
+static CHANGE: Mutex<()> = Mutex::const_new(());
+
+/// What is found out from the files of scripts, on no thread that answers others.
+async fn from_files<T: Send + 'static>(
+    daemon: &Daemon,
+    look: impl FnOnce(&Daemon) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let daemon = daemon.clone();
+    let looked = tokio::task::spawn_blocking(move || look(&daemon)).await;
+    looked.map_err(|error| Problem::new(Code::Internal, error.to_string()))
 }
 
-/// A script and its text.
-fn find(daemon: &Daemon, name: &str) -> Result<(Chain, String), Problem> {
-    let chain = daemon.toolcrib().chains().into_iter().find(|chain| chain.kept.name == name);
-    let chain = chain.ok_or_else(|| Problem::not_found(format!("there is no script {name}")))?;
-    let code = std::fs::read_to_string(&chain.kept.path)
-        .map_err(|error| Problem::conflict(format!("the script cannot be read: {error}")))?;
-    Ok((chain, code))
+async fn list_chains(
+    State(daemon): State<Daemon>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let chains = from_files(&daemon, |daemon| daemon.toolcrib().chains()).await?;
+    Ok(etagged(&headers, &Page::whole(chains.iter().map(row).collect())))
 }
 
-fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Problem> {
-    let (chain, code) = find(daemon, name)?;
+/// A script and its text, if it is there.
+async fn look(daemon: &Daemon, name: &str) -> Result<Option<(Chain, String)>, Problem> {
+    let named = name.to_owned();
+    let found = from_files(daemon, move |daemon| {
+        let chain = daemon.toolcrib().chains().into_iter().find(|chain| chain.kept.name == named);
+        chain.map(|chain| chain.kept.text().map(|code| (chain, code)))
+    });
+    let read = found.await?.transpose();
+    read.map_err(|error| Problem::conflict(format!("the script {name} cannot be read: {error}")))
+}
+
+async fn find(daemon: &Daemon, name: &str) -> Result<(Chain, String), Problem> {
+    let found = look(daemon, name).await?;
+    found.ok_or_else(|| Problem::not_found(format!("there is no script {name}")))
+}
+
+async fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Problem> {
+    let (chain, code) = find(daemon, name).await?;
     let tag = HeaderValue::from_str(&tag_of(&code));
     let mut response = (status, Json(ChainShown { chain: row(&chain), code })).into_response();
     if let Ok(tag) = tag {
@@ -103,22 +128,33 @@ async fn show_chain(
     State(daemon): State<Daemon>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    shown(&daemon, &name, StatusCode::OK)
+    shown(&daemon, &name, StatusCode::OK).await
 }
 
-/// Whether what is there is what was seen of it; where it has to be.
-fn check(headers: &HeaderMap, name: &str, code: &str, always: bool) -> Result<(), Problem> {
+/// Whether a script that is there may be changed: what was seen of it is still there, and it is in this folder.
+fn check(headers: &HeaderMap, of: &ToolFolder, chain: &Chain, code: &str) -> Result<(), Problem> {
+    let name = &chain.kept.name;
     match headers.get(header::IF_MATCH) {
-        None if always => Err(Problem::new(
+        None => Err(Problem::new(
             Code::NeedsMatch,
             format!("the script {name} is there: send the ETag of what you have read as If-Match"),
         )),
-        Some(given) if !matches(Some(given), &tag_of(code)) => Err(Problem::new(
+        given if !matches(given, &tag_of(code)) => Err(Problem::new(
             Code::Stale,
             format!("the script {name} is not what you have read any more; read it again"),
         )),
+        _ if chain.folder != of.id => Err(Problem::conflict(format!(
+            "the script {name} is in the folder {}, which is not written here",
+            chain.folder
+        ))),
         _ => Ok(()),
     }
+}
+
+/// The folder that is written.
+fn written(daemon: &Daemon) -> Result<ToolFolder, Problem> {
+    let folder = daemon.toolcrib().chain_folder();
+    folder.ok_or_else(|| Problem::conflict("this daemon has no folder for tools"))
 }
 
 async fn put_chain(
@@ -128,23 +164,17 @@ async fn put_chain(
     Path(name): Path<String>,
     Json(ChainText { code }): Json<ChainText>,
 ) -> Result<Response, Problem> {
-    let folder = daemon.toolcrib().chain_folder();
-    let folder = folder.ok_or_else(|| Problem::conflict("this daemon has no folder for tools"))?;
-    let there = find(&daemon, &name).ok();
+    let folder = written(&daemon)?;
+    let _alone = CHANGE.lock().await;
+    let there = look(&daemon, &name).await?;
     if let Some((chain, text)) = &there {
-        check(&headers, &name, text, true)?;
-        if chain.folder != folder.id {
-            let words = format!(
-                "the script {name} is in the folder {}, which is not written here",
-                chain.folder
-            );
-            return Err(Problem::conflict(words));
-        }
+        check(&headers, &folder, chain, text)?;
     }
     let saved = daemon.toolcrib().save_chain(&folder.path, &name, &code).await;
     saved.map_err(|error| problem(&error))?;
     daemon.record(&principal, "chain.put", &name).await?;
-    shown(&daemon, &name, if there.is_some() { StatusCode::OK } else { StatusCode::CREATED })
+    let status = if there.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    shown(&daemon, &name, status).await
 }
 
 async fn remove_chain(
@@ -153,10 +183,11 @@ async fn remove_chain(
     headers: HeaderMap,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let (chain, code) = find(&daemon, &name)?;
-    check(&headers, &name, &code, false)?;
-    let folder = chain.kept.path.parent().unwrap_or(std::path::Path::new(""));
-    let removed = daemon.toolcrib().remove_chain(folder, &name).await;
+    let folder = written(&daemon)?;
+    let _alone = CHANGE.lock().await;
+    let (chain, code) = find(&daemon, &name).await?;
+    check(&headers, &folder, &chain, &code)?;
+    let removed = daemon.toolcrib().remove_chain(&folder.path, &name).await;
     removed.map_err(|error| problem(&error))?;
     daemon.record(&principal, "chain.remove", &name).await?;
     Ok(StatusCode::NO_CONTENT)
