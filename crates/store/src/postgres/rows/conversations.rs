@@ -42,7 +42,7 @@ const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = $1 AND status <
 /// What belongs to a conversation, and it; in this order.
 const DELETE: [&str; 3] = [
     "DELETE FROM messages WHERE conversation = $1",
-    "DELETE FROM runs WHERE conversation = $1",
+    "DELETE FROM runs WHERE conversation = $1 AND status = 'ended'",
     "DELETE FROM conversations WHERE id = $1",
 ];
 
