@@ -12,9 +12,10 @@ use toolcrib_builtins::workbench::Workbench;
 use toolcrib_chain::Kernels;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Clock as _, Context,
-    ConversationId, Decision, DecisionRecord, Entry, FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions,
-    RawArgs, RunId, Source, StoreError, SystemClock, ToolInfo, ToolSpec, ViewRequest, canonical,
+    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Clock as _,
+    Context, ConversationId, Decision, DecisionRecord, Entry, FactStore, Gate, Guard, Invoker as _,
+    Observer, Origin, Permissions, RawArgs, RunId, Source, StoreError, SystemClock, ToolInfo,
+    ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy, Secrets};

@@ -13,9 +13,9 @@ use tokio::sync::Semaphore;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::Waiting;
 use toolcrib_core::{
-    Answer, ApprovalId, ApprovalRequest, ArtifactRef, Batch, BoxFuture, Call, CallId, CancellationToken,
-    Children, Context, DecisionRecord, ErrorType, Origin, Outcome, RawArgs, ToolError, Turn, View,
-    Watch, Within, channel,
+    Answer, ApprovalId, ApprovalRequest, ArtifactRef, Batch, BoxFuture, Call, CallId,
+    CancellationToken, Children, Context, DecisionRecord, ErrorType, Origin, Outcome, RawArgs,
+    ToolError, Turn, View, Watch, Within, channel,
 };
 
 use crate::again;
