@@ -142,6 +142,14 @@ impl ConversationStore for SealedRuns {
         self.inner.put_conversation(Conversation { title, ..conversation })
     }
 
+    fn change_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let title = self.sealing.secrets.mask(conversation.title);
+        self.inner.change_conversation(Conversation { title, ..conversation })
+    }
+
     fn conversation(
         &self,
         id: ConversationId,

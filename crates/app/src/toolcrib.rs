@@ -12,9 +12,10 @@ use toolcrib_builtins::workbench::Workbench;
 use toolcrib_chain::Kernels;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Context,
-    ConversationId, Entry, FactStore, Gate, Guard, Invoker as _, Observer, Origin, Permissions,
-    RawArgs, RunId, Source, StoreError, ToolInfo, ToolSpec, ViewRequest, canonical,
+    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Clock as _,
+    Context, ConversationId, Decision, DecisionRecord, Entry, FactStore, Gate, Guard, Invoker as _,
+    Observer, Origin, Permissions, RawArgs, RunId, Source, StoreError, SystemClock, ToolInfo,
+    ToolSpec, ViewRequest, canonical,
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy, Secrets};
@@ -35,6 +36,9 @@ use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 use crate::tool_folders::{Reload, ToolFolders};
 use crate::{vault, workbench};
+
+/// Who closes the questions of a conversation that is deleted, as records name it.
+const REMOVED: &str = "removed";
 
 /// Tools, policy and the door to them.
 #[derive(Clone)]
@@ -191,7 +195,26 @@ impl Toolcrib {
     ) -> Result<(), StoreError> {
         self.stores().runs.delete_conversation(owner, id).await?;
         self.end_conversation(owner, &id.to_string());
+        self.close_questions(owner, &id.to_string()).await;
         Ok(())
+    }
+
+    /// Denies what is still asked in a conversation that is deleted: its runs would not be found any more, and what they asked about would go on
+    /// alone. A question that cannot be closed now stays open.
+    async fn close_questions(&self, owner: &str, conversation: &str) {
+        let approvals = self.approvals();
+        for request in approvals.pending().await.unwrap_or_default() {
+            let Context { owner: whose, conversation: of, .. } = &request.context;
+            if whose == owner && of == conversation {
+                let closed = DecisionRecord {
+                    decision: Decision::Deny { note: None },
+                    decided_by: REMOVED.to_owned(),
+                    decided_at: SystemClock.now_ms(),
+                };
+                // Whoever decided first decided; the call is theirs to go on with.
+                let _ = approvals.decide(request.id, closed).await;
+            }
+        }
     }
 
     /// Ends what is kept for a run that is over: the variables of its code.

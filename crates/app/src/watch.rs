@@ -13,9 +13,8 @@ use crate::toolcrib::Toolcrib;
 /// ([`SWITCHES_AGE`](crate::SWITCHES_AGE)), so that no call has to look by itself.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How many looks there are from one look at the scripts that are kept as tools to the next: a second, so that a saved one is there at once, as far as
-/// people can tell.
-const LOOKS_AT_SCRIPTS: u32 = 20;
+/// Time between two looks at the scripts that are kept as tools: a saved one is there at once, as far as people can tell.
+const LOOK_AT_SCRIPTS: Duration = Duration::from_secs(1);
 
 /// What a look found that somebody may want to be told.
 #[derive(Debug)]
@@ -39,7 +38,10 @@ impl Drop for Watching {
 impl Toolcrib {
     /// Begins to watch, in the runtime that this is called in. What is found is put into force here, and told.
     pub fn watch(&self, told: impl Fn(Found) + Send + Sync + 'static) -> Watching {
-        Watching(tokio::spawn(watch(self.clone(), told)))
+        let (switches, scripts) = (watch(self.clone(), told), watch_scripts(self.clone()));
+        Watching(tokio::spawn(async move {
+            tokio::join!(switches, scripts);
+        }))
     }
 }
 
@@ -47,7 +49,7 @@ async fn watch(toolcrib: Toolcrib, told: impl Fn(Found)) {
     // They were read when the process began.
     let mut look = tokio::time::interval_at(Instant::now() + LOOK, LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut fails, mut looks) = (false, 0);
+    let mut fails = false;
     let stop_running = || {
         let stopped = toolcrib.stop_running();
         if !stopped.is_empty() {
@@ -68,9 +70,15 @@ async fn watch(toolcrib: Toolcrib, told: impl Fn(Found)) {
         }
         // Whatever it was stopped by, and calls that came in between.
         stop_running();
-        looks = (looks + 1) % LOOKS_AT_SCRIPTS;
-        if looks == 0 {
-            toolcrib.refresh_scripts().await;
-        }
+    }
+}
+
+/// Beside the other: somebody may be loading tools, and the kill switch does not wait for that.
+async fn watch_scripts(toolcrib: Toolcrib) {
+    let mut look = tokio::time::interval_at(Instant::now() + LOOK_AT_SCRIPTS, LOOK_AT_SCRIPTS);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        look.tick().await;
+        toolcrib.refresh_scripts().await;
     }
 }

@@ -50,6 +50,13 @@ pub trait ConversationStore: Send + Sync {
     fn put_conversation(&self, conversation: Conversation)
     -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Changes title, agent and workspace of a conversation that is there; one that is not, because it was deleted meanwhile, is
+    /// [`StoreError::Missing`], and does not come back. Somebody else's is a [`StoreError::Conflict`].
+    fn change_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>>;
+
     /// One conversation.
     fn conversation(
         &self,

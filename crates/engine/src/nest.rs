@@ -13,9 +13,9 @@ use tokio::sync::Semaphore;
 use toolcrib_core::invoke::DecideError;
 use toolcrib_core::store::Waiting;
 use toolcrib_core::{
-    Answer, ApprovalRequest, ArtifactRef, Batch, BoxFuture, Call, CallId, CancellationToken,
-    Children, Context, DecisionRecord, ErrorType, Origin, Outcome, RawArgs, ToolError, Turn, View,
-    Watch, Within, channel,
+    Answer, ApprovalId, ApprovalRequest, ArtifactRef, Batch, BoxFuture, Call, CallId,
+    CancellationToken, Children, Context, DecisionRecord, ErrorType, Origin, Outcome, RawArgs,
+    ToolError, Turn, View, Watch, Within, channel,
 };
 
 use crate::again;
@@ -278,7 +278,9 @@ impl Offspring {
         at_most: Duration,
     ) -> Option<DecisionRecord> {
         let _waits = Running::of(&self.waits);
-        if let Some(watch) = &self.watch {
+        // Otherwise whoever asked about the call has told it.
+        let is_untold = self.again || request.question.is_some();
+        if let Some(watch) = self.watch.as_ref().filter(|_| is_untold) {
             watch.asked(&self.shown(request));
         }
         let end = Instant::now() + at_most;
@@ -313,6 +315,36 @@ impl Offspring {
     }
 }
 
+/// Ends a question that nobody waits for any more; if somebody was faster, that is their decision. `None` = it could not be stored.
+async fn closed(engine: &Inner, question: ApprovalId) -> Option<DecisionRecord> {
+    let over = DecisionRecord::expiry(engine.clock.now_ms());
+    match engine.approvals.decide(question, over.clone()).await.ok()? {
+        Ok(()) => Some(over),
+        Err(first) => Some(first),
+    }
+}
+
+/// A question that a script waits for in place. Dropped, it is closed, and its call has its outcome: nobody is left to go on with it.
+struct OpenQuestion<'a> {
+    engine: &'a Arc<Inner>,
+    id: Option<ApprovalId>,
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id, tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let engine = Arc::clone(self.engine);
+        runtime.spawn(async move {
+            if closed(&engine, id).await.is_some_and(|record| record.is_expiry()) {
+                // What cannot be written now is written by whoever asks for the call again.
+                let _ = approve::go_on(engine, id, true).await;
+            }
+        });
+    }
+}
+
 impl Children for Offspring {
     fn view(&self) -> Arc<View> {
         Arc::clone(&self.engine.registry.seen(&self.parent.view).view)
@@ -342,11 +374,17 @@ impl Children for Offspring {
         at_most: Duration,
     ) -> BoxFuture<'a, Option<Answer>> {
         Box::pin(async move {
-            let record = self.decision(request, at_most).await?;
+            let mut open = OpenQuestion { engine: &self.engine, id: Some(request.id) };
+            let record = match self.decision(request, at_most).await {
+                Some(record) => record,
+                None => closed(&self.engine, request.id).await?,
+            };
             if let Some(watch) = &self.watch {
                 watch.decided(&self.shown(request), &record);
             }
-            Some(self.run(call, turn, true).await)
+            let answer = self.run(call, turn, true).await;
+            open.id = None;
+            Some(answer).filter(|_| !record.is_expiry())
         })
     }
 }

@@ -247,21 +247,29 @@ where
 /// A request to call a tool, as nearly all are.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call<'a> {
+pub(crate) struct Call<'a> {
     #[serde(rename = "jsonrpc")]
     _version: JsonRpcVersion2_0,
-    id: RequestId,
+    pub(crate) id: RequestId,
     method: &'a str,
-    params: CallParams,
+    pub(crate) params: CallParams,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallParams {
-    name: String,
-    arguments: Option<JsonObject>,
+pub(crate) struct CallParams {
+    pub(crate) name: String,
+    pub(crate) arguments: Option<JsonObject>,
     #[serde(rename = "_meta")]
-    meta: Option<RequestMetaObject>,
+    pub(crate) meta: Option<RequestMetaObject>,
+}
+
+impl<'a> Call<'a> {
+    /// `None` = it is something else, or not exactly so.
+    pub(crate) fn of(text: &'a [u8]) -> Option<Self> {
+        let call: Self = serde_json::from_slice(text).ok()?;
+        (call.method == "tools/call").then_some(call)
+    }
 }
 
 impl Side for RoleServer {
@@ -277,10 +285,7 @@ impl Side for RoleServer {
     }
 
     fn quick(line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        let call: Call<'_> = serde_json::from_slice(line).ok()?;
-        if call.method != "tools/call" {
-            return None;
-        }
+        let call = Call::of(line)?;
         let mut params = CallToolRequestParams::new(call.params.name);
         params.arguments = call.params.arguments;
         let mut request = CallToolRequest::new(params);

@@ -37,7 +37,8 @@ impl ToolcribDoor {
 
 impl Door for ToolcribDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: CLIENT.to_owned(), owner: String::new(), known: Arc::new(()) })
+        let (name, client) = (CLIENT.to_owned(), CLIENT.to_owned());
+        Ok(Who { name, client, owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {

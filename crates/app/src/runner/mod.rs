@@ -344,10 +344,12 @@ impl Runner {
             updated_at: now,
         };
         let topic = conversation.title.clone();
-        self.store.put_conversation(conversation).await?;
         if is_new {
+            self.store.put_conversation(conversation).await?;
             return Ok(Opened { history: Vec::new(), topic, labels: Labels::default() });
         }
+        // One that was deleted since then does not come back.
+        self.store.change_conversation(conversation).await?;
         let messages = self.store.messages(start.conversation, 0).await?;
         let labels = labels::of_conversation(&*self.store, &messages).await?;
         let broken = |error| RunnerError::Restore(RestoreError::Broken(error));

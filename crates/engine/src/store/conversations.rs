@@ -49,6 +49,13 @@ impl Rows {
         Ok(())
     }
 
+    fn change_conversation(&mut self, new: Conversation) -> Result<(), StoreError> {
+        if !self.conversations.contains_key(&new.id) {
+            return Err(StoreError::Missing(new.id.to_string()));
+        }
+        self.put_conversation(new)
+    }
+
     /// Whether the messages fit: nothing is written unless all do.
     fn check_messages(
         &self,
@@ -151,6 +158,13 @@ impl ConversationStore for MemoryRuns {
         conversation: Conversation,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(self.lock().put_conversation(conversation)))
+    }
+
+    fn change_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().change_conversation(conversation)))
     }
 
     fn conversation(

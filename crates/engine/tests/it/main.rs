@@ -17,6 +17,7 @@ mod hooks;
 mod invariants;
 mod keyed;
 mod load;
+mod nested;
 mod one_outcome;
 mod policy;
 mod processes;

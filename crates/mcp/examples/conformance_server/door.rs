@@ -26,7 +26,8 @@ impl EngineDoor {
 
 impl Door for EngineDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: "suite".to_owned(), owner: String::new(), known: Arc::new(()) })
+        let (name, client) = ("suite".to_owned(), "suite".to_owned());
+        Ok(Who { name, client, owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {

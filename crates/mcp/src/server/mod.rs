@@ -27,6 +27,8 @@ use crate::desk::Caller;
 pub struct Who {
     /// As records name it.
     pub name: String,
+    /// No other client has the same: what one has begun is gone on with by the same one alone.
+    pub client: String,
     /// Whose rows it sees; empty = the only owner there is.
     pub owner: String,
     /// What the door knows of it beside that.

@@ -10,19 +10,18 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use rmcp::model::{
-    CallToolRequestParams, ErrorCode, JsonObject, JsonRpcVersion2_0, ProtocolVersion, RequestId,
+    CallToolRequestParams, ErrorCode, JsonRpcVersion2_0, ProtocolVersion, RequestId,
     RequestMetaObject, ServerJsonRpcMessage,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Serve;
-use crate::lines::{AtOnce, Met};
+use super::serve::LOG_LEVEL;
+use crate::lines::{AtOnce, Call, CallParams, Met};
 
 /// A request that is no longer than this may be a list.
 const LIST_BYTES: usize = 4096;
-/// Where a request says that it wants lines for its log.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// A property of a schema that is sent as a header too, which the library checks.
 const AS_HEADER: &str = "x-mcp-header";
 
@@ -55,25 +54,6 @@ impl<'a> List<'a> {
     fn meta(&self) -> Option<&RequestMetaObject> {
         self.params.as_ref()?.meta.as_ref()
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Call<'a> {
-    #[serde(rename = "jsonrpc")]
-    _version: JsonRpcVersion2_0,
-    id: RequestId,
-    method: &'a str,
-    params: CallParams,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CallParams {
-    name: String,
-    arguments: Option<JsonObject>,
-    #[serde(rename = "_meta")]
-    meta: RequestMetaObject,
 }
 
 /// Whether a request says all that today's revision wants, and nothing that needs more than an answer.
@@ -166,10 +146,11 @@ fn list(serve: &Serve, known: &http::Extensions, text: &[u8]) -> Option<Answer> 
 }
 
 async fn call(serve: &Serve, parts: &http::request::Parts, text: &[u8]) -> Option<Answer> {
-    let call: Call<'_> = serde_json::from_slice(text).ok()?;
+    let call = Call::of(text)?;
     let CallParams { name, arguments, meta } = call.params;
+    let meta = meta?;
     let is_named = one(&parts.headers, "mcp-name") == Some(&name);
-    if call.method != "tools/call" || !is_named || !is_plain(&meta) {
+    if !is_named || !is_plain(&meta) {
         return None;
     }
     if serve.door().tool(&name).is_some_and(|entry| has_header(&entry.spec().input_schema)) {

@@ -54,7 +54,7 @@ struct Inner {
 }
 
 /// Where a request of today's revision says that it wants lines for its log.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// How long a call may take before a client that takes tasks is given one.
 const SOON: Duration = Duration::from_secs(1);
 /// How often the tools are looked at for somebody who wants to hear of changes.
@@ -63,7 +63,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// What a request is about that comes back with answers: nobody else's, and nothing else.
 fn about(who: &Who, kind: &str, name: &str, arguments: Option<&Map<String, Value>>) -> String {
     let arguments = Value::Object(arguments.cloned().unwrap_or_default());
-    canonical::sha256_parts(&[&who.name, kind, name, &canonical::to_string(&arguments)])
+    canonical::sha256_parts(&[&who.client, kind, name, &canonical::to_string(&arguments)])
 }
 
 struct TakesQuestions;
@@ -191,11 +191,11 @@ impl Serve {
     ) -> Result<Step<Reply>, ErrorData> {
         let next = match task_of {
             None => work.next().await,
-            Some(who) => match tokio::time::timeout(self.0.soon, work.next()).await {
+            Some(client) => match tokio::time::timeout(self.0.soon, work.next()).await {
                 Ok(next) => next,
                 Err(_) => {
                     let id = work.id.clone();
-                    return Ok(Step::Later(self.0.tasks.keep(who, &id, work)));
+                    return Ok(Step::Later(self.0.tasks.keep(client, &id, work)));
                 }
             },
         };
@@ -235,7 +235,7 @@ impl Serve {
             about: about.unwrap_or_default(),
             id: call.id.to_string(),
             questions: questions.unwrap_or_else(|| mpsc::channel(1).1),
-            task_of: takes_tasks.then(|| who.name.clone()),
+            task_of: takes_tasks.then(|| who.client.clone()),
         });
         let inner = Arc::clone(&self.0);
         let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
@@ -458,7 +458,7 @@ impl ServerHandler for Serve {
         let takes_tasks = takes_tasks(&context);
         let step = if let Some(state) = &params.request_state {
             let about = about(&who, "tool", &params.name, params.arguments.as_ref());
-            let task_of = takes_tasks.then_some(&*who.name);
+            let task_of = takes_tasks.then_some(&*who.client);
             self.comes_back(&about, state, params.input_responses, task_of, &context).await?
         } else {
             let (caller, questions) = Self::caller(&context);
@@ -474,7 +474,7 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let who = self.who(&context)?;
-        Ok(GetTaskResult::new(self.0.tasks.get(&who.name, &params.task_id)?))
+        Ok(GetTaskResult::new(self.0.tasks.get(&who.client, &params.task_id)?))
     }
 
     async fn update_task(
@@ -483,7 +483,7 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let who = self.who(&context)?;
-        self.0.tasks.update(&who.name, &params.task_id, params.input_responses)
+        self.0.tasks.update(&who.client, &params.task_id, params.input_responses)
     }
 
     async fn cancel_task(
@@ -492,7 +492,7 @@ impl ServerHandler for Serve {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let who = self.who(&context)?;
-        self.0.tasks.cancel(&who.name, &params.task_id)
+        self.0.tasks.cancel(&who.client, &params.task_id)
     }
 
     async fn list_prompts(

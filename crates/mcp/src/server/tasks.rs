@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 use super::tickets::{Next, Work, is_answer};
 use crate::desk::Questions;
 
-/// How long a task can be asked for; longer while it is at work.
+/// How long a task that asks, or is over, can be asked for since then; one at work always can.
 const LASTS: Duration = Duration::from_secs(3600);
 /// How often a client should ask.
 const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -35,9 +35,8 @@ pub(super) struct Tasks {
 
 /// One of them.
 struct Kept {
-    /// Whose it is.
-    who: String,
-    begun: Instant,
+    /// Whose it is ([`Who::client`](super::Who::client)).
+    client: String,
     created: String,
     now: Mutex<Now>,
     work: Mutex<Option<AbortHandle>>,
@@ -46,7 +45,19 @@ struct Kept {
 /// How it stands, and since when.
 struct Now {
     changed: String,
+    since: Instant,
     stage: Stage,
+}
+
+impl Now {
+    fn new(stage: Stage) -> Self {
+        Self { changed: current_timestamp(), since: Instant::now(), stage }
+    }
+
+    /// Nobody has come for it for so long that it is given up.
+    fn is_stale(&self) -> bool {
+        !matches!(self.stage, Stage::Working) && self.since.elapsed() > LASTS
+    }
 }
 
 enum Stage {
@@ -88,12 +99,19 @@ impl Kept {
         let mut now = lock(&self.now);
         // What is over stays as it ended.
         if !now.stage.is_over() {
-            *now = Now { changed: current_timestamp(), stage };
+            *now = Now::new(stage);
         }
     }
 
     fn is_stale(&self) -> bool {
-        self.begun.elapsed() > LASTS && lock(&self.now).stage.is_over()
+        lock(&self.now).is_stale()
+    }
+
+    /// Stops its work, as if its client had gone away.
+    fn stop(&self) {
+        if let Some(work) = lock(&self.work).take() {
+            work.abort();
+        }
     }
 
     fn task(&self, id: &str, status: TaskStatus, changed: &str) -> Task {
@@ -128,9 +146,8 @@ impl Kept {
         if given.len() < asked.len() {
             return;
         }
-        let stage = std::mem::replace(&mut now.stage, Stage::Working);
-        now.changed = current_timestamp();
-        if let Stage::Asks { given, answers, .. } = stage {
+        let before = std::mem::replace(&mut *now, Now::new(Stage::Working));
+        if let Stage::Asks { given, answers, .. } = before.stage {
             // Work that does not wait any more has ended, which it says itself.
             let _ = answers.send(given);
         }
@@ -146,23 +163,31 @@ impl Tasks {
     /// Keeps work that is not over; it is known under its id from now on.
     pub(super) fn keep<T: Ends + Send + 'static>(
         &self,
-        who: &str,
+        client: &str,
         id: &str,
         work: Work<T>,
     ) -> Task {
-        let created = current_timestamp();
+        let now = Now::new(Stage::Working);
         let kept = Arc::new(Kept {
-            who: who.to_owned(),
-            begun: Instant::now(),
-            now: Mutex::new(Now { changed: created.clone(), stage: Stage::Working }),
-            created,
+            client: client.to_owned(),
+            created: now.changed.clone(),
+            now: Mutex::new(now),
             work: Mutex::default(),
         });
         let mut open = lock(&self.open);
-        open.retain(|_, kept| !kept.is_stale());
+        open.retain(|_, kept| {
+            let is_stale = kept.is_stale();
+            if is_stale {
+                kept.stop();
+            }
+            !is_stale
+        });
         if open.len() >= MOST {
-            let over = open.iter().filter(|(_, kept)| lock(&kept.now).stage.is_over());
-            let oldest = over.min_by_key(|(_, kept)| kept.begun).map(|(id, _)| id.clone());
+            let over = open.iter().filter_map(|(id, kept)| {
+                let now = lock(&kept.now);
+                now.stage.is_over().then_some((now.since, id))
+            });
+            let oldest = over.min_by_key(|(since, _)| *since).map(|(_, id)| id.clone());
             oldest.map(|id| open.remove(&id));
         }
         open.insert(id.to_owned(), Arc::clone(&kept));
@@ -172,34 +197,32 @@ impl Tasks {
         kept.task(id, TaskStatus::Working, &kept.created)
     }
 
-    fn of(&self, who: &str, id: &str) -> Result<Arc<Kept>, ErrorData> {
+    fn of(&self, client: &str, id: &str) -> Result<Arc<Kept>, ErrorData> {
         let kept = lock(&self.open).get(id).cloned();
-        kept.filter(|kept| kept.who == who && !kept.is_stale()).ok_or_else(|| unknown(id))
+        kept.filter(|kept| kept.client == client && !kept.is_stale()).ok_or_else(|| unknown(id))
     }
 
     /// How a task stands.
-    pub(super) fn get(&self, who: &str, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(self.of(who, id)?.detailed(id))
+    pub(super) fn get(&self, client: &str, id: &str) -> Result<DetailedTask, ErrorData> {
+        Ok(self.of(client, id)?.detailed(id))
     }
 
     /// Takes answers to what it asks. What was not asked, or is no answer to it, is left out.
     pub(super) fn update(
         &self,
-        who: &str,
+        client: &str,
         id: &str,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
-        self.of(who, id)?.answer(answers);
+        self.of(client, id)?.answer(answers);
         Ok(())
     }
 
     /// Takes a task back. The call is stopped as if its client had gone away; one that is over stays as it ended.
-    pub(super) fn cancel(&self, who: &str, id: &str) -> Result<(), ErrorData> {
-        let kept = self.of(who, id)?;
+    pub(super) fn cancel(&self, client: &str, id: &str) -> Result<(), ErrorData> {
+        let kept = self.of(client, id)?;
         kept.set(Stage::Cancelled);
-        if let Some(work) = lock(&kept.work).take() {
-            work.abort();
-        }
+        kept.stop();
         Ok(())
     }
 }

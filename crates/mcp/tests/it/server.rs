@@ -73,7 +73,8 @@ impl Shelf for Empty {}
 
 impl Door for EngineDoor {
     fn who(&self, _: Option<&http::Extensions>) -> Result<Who, String> {
-        Ok(Who { name: "test".to_owned(), owner: String::new(), known: Arc::new(()) })
+        let (name, client) = ("test".to_owned(), "test".to_owned());
+        Ok(Who { name, client, owner: String::new(), known: Arc::new(()) })
     }
 
     fn view(&self, _: &Who) -> Arc<View> {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use toolcrib_app::core::invoke::DecideError;
 use toolcrib_app::core::{
     Answer, ApprovalId, Batch, BoxFuture, Call, CallId, DecisionRecord, Entry, ErrorType,
-    Invoker as _, Origin, ToolError, View, Watch,
+    Invoker as _, Origin, ToolError, View, Watch, canonical,
 };
 use toolcrib_app::mcp::server::{Door, HttpSettings, Mode, Service, Shelf, Who, service};
 use toolcrib_app::mcp::{self, Shelves};
@@ -103,7 +103,9 @@ impl Door for DaemonDoor {
         let principal = request.and_then(|known| known.get::<Principal>());
         let principal = principal.ok_or("send a token")?;
         let (name, owner) = (principal.name.clone(), principal.owner.clone());
-        Ok(Who { name, owner, known: Arc::new(principal.clone()) })
+        // Two owners may have clients of one name.
+        let client = canonical::sha256_parts(&[&owner, &principal.client]);
+        Ok(Who { name, client, owner, known: Arc::new(principal.clone()) })
     }
 
     fn view(&self, who: &Who) -> Arc<View> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use toolcrib_app::core::{Effect, ToolOutput};
+use toolcrib_app::core::{Context, Effect, ToolOutput};
+use toolcrib_testkit::conformance::question;
 use toolcrib_testkit::{ScriptedTool, source_of};
 
 use crate::support::{Client, Plan, TestDaemon};
@@ -160,7 +161,21 @@ async fn a_conversation_is_deleted_once_nothing_works_in_it() {
     assert_eq!(client.get(&path).await.status, 200);
     gate.open(1);
     stands(&client, &run, "ended").await;
+    // What it still asks is asked no more: its run will not be found, and the call would go on alone.
+    let approvals = Arc::clone(daemon.toolcrib.approvals());
+    let mut open = [question(), question()];
+    open[0].request.context = Context::default();
+    open[0].request.context.conversation = view["conversation"].as_str().unwrap().to_owned();
+    for open in open.clone() {
+        approvals.ask(open).await.unwrap();
+    }
     client.delete(&path).await.expect(204);
+    let [(_, closed), (_, other)] = [
+        approvals.get(open[0].request.id).await.unwrap().unwrap(),
+        approvals.get(open[1].request.id).await.unwrap().unwrap(),
+    ];
+    assert_eq!(closed.map(|record| record.decided_by), Some("removed".to_owned()));
+    assert_eq!(other, None, "the question of another conversation");
     for path in [path.clone(), format!("{path}/messages"), format!("/api/v1/runs/{run}")] {
         assert_eq!(client.get(&path).await.problem(), "not_found", "{path}");
     }

@@ -32,6 +32,7 @@ const REPLACE: &str = "UPDATE messages SET body = ?3 WHERE conversation = ?1 AND
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
 
+const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM conversations WHERE id = ?1)";
 const IS_OF: &str = "SELECT EXISTS (SELECT 1 FROM conversations WHERE id = ?1 AND owner = ?2)";
 const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = ?1 AND status <> 'ended' LIMIT 1";
 /// What belongs to a conversation, and it; in this order.
@@ -47,6 +48,13 @@ impl ConversationStore for SqliteStore {
         conversation: Conversation,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(Survives::Kill, move |conn| put(conn, &conversation))
+    }
+
+    fn change_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Survives::Kill, move |conn| change(conn, &conversation))
     }
 
     fn conversation(
@@ -144,6 +152,15 @@ fn put(conn: &Connection, conversation: &Conversation) -> Result<(), Failure> {
         0 => Err(StoreError::Conflict(id).into()),
         _ => Ok(()),
     }
+}
+
+/// Inside the transaction of the caller: what is there stays there until it is changed.
+fn change(conn: &Connection, conversation: &Conversation) -> Result<(), Failure> {
+    let id = conversation.id.to_string();
+    if !conn.prepare_cached(IS_THERE)?.query_row([&id], |row| row.get(0))? {
+        return Err(StoreError::Missing(id).into());
+    }
+    put(conn, conversation)
 }
 
 /// Writes messages at their places, inside the transaction of the caller.

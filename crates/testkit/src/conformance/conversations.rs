@@ -32,8 +32,16 @@ async fn a_conversation_changes_but_not_its_owner(store: &dyn ConversationStore)
     store.put_conversation(sent).await.unwrap();
     assert_eq!(store.conversation(made.id).await, Ok(Some(renamed.clone())));
     let stolen = Conversation { owner: "ben".into(), ..made.clone() };
-    assert!(matches!(store.put_conversation(stolen).await, Err(StoreError::Conflict(_))));
-    assert_eq!(store.conversation(made.id).await, Ok(Some(renamed)));
+    assert!(matches!(store.put_conversation(stolen.clone()).await, Err(StoreError::Conflict(_))));
+    assert!(matches!(store.change_conversation(stolen).await, Err(StoreError::Conflict(_))));
+    assert_eq!(store.conversation(made.id).await, Ok(Some(renamed.clone())));
+    store.change_conversation(made.clone()).await.unwrap();
+    assert_eq!(store.conversation(made.id).await, Ok(Some(made.clone())));
+    // What was deleted does not come back by a change.
+    store.delete_conversation("ann", made.id).await.unwrap();
+    let gone = store.change_conversation(renamed).await;
+    assert_eq!(gone, Err(StoreError::Missing(made.id.to_string())));
+    assert_eq!(store.conversation(made.id).await, Ok(None));
 }
 
 async fn the_newest_come_first(store: &dyn ConversationStore) {

@@ -7,6 +7,7 @@ macro_rules! kept_by_its_runs {
         kept_by_its_runs! { $type
             ConversationStore {
                 fn put_conversation(conversation: Conversation) -> ();
+                fn change_conversation(conversation: Conversation) -> ();
                 fn conversation(id: ConversationId) -> Option<Conversation>;
                 fn conversations(owner: &'a str, limit: usize) -> Vec<Conversation>;
                 fn conversations_before(owner: &'a str, before: (i64, ConversationId), limit: usize) -> Vec<Conversation>;

@@ -10,7 +10,7 @@ use crate::output::Failure;
 /// # Errors
 /// As the daemon says.
 pub(in crate::command) async fn delete(id: ConversationId) -> Result<bool, Failure> {
-    let Ok(Some(client)) = Client::own().await else { return Ok(false) };
+    let Some(client) = Client::own().await? else { return Ok(false) };
     let reply = client.send(&Ask::delete(&format!("/api/v1/conversations/{id}"))).await?;
     reply.done().map(|_| true)
 }

@@ -17,6 +17,8 @@ const PUT: &str = "INSERT INTO conversations AS c
     ON CONFLICT (id) DO UPDATE
     SET title = excluded.title, agent = excluded.agent, workspace = excluded.workspace
     WHERE c.owner = excluded.owner";
+const CHANGE: &str = "UPDATE conversations SET title = $3, agent = $4, workspace = $5
+    WHERE id = $1 AND owner = $2";
 const GET: &str = "SELECT id, owner, title, agent, workspace, created_at, updated_at
     FROM conversations WHERE id = $1";
 const LIST: &str = "SELECT id, owner, title, agent, workspace, created_at, updated_at
@@ -42,7 +44,7 @@ const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = $1 AND status <
 /// What belongs to a conversation, and it; in this order.
 const DELETE: [&str; 3] = [
     "DELETE FROM messages WHERE conversation = $1",
-    "DELETE FROM runs WHERE conversation = $1",
+    "DELETE FROM runs WHERE conversation = $1 AND status = 'ended'",
     "DELETE FROM conversations WHERE id = $1",
 ];
 
@@ -52,6 +54,13 @@ impl ConversationStore for PostgresStore {
         conversation: Conversation,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(Put(conversation))
+    }
+
+    fn change_conversation(
+        &self,
+        conversation: Conversation,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Change(conversation))
     }
 
     fn conversation(
@@ -175,6 +184,37 @@ impl Job for Put {
                 0 => Err(StoreError::Conflict(id).into()),
                 _ => Ok(Done::quiet(())),
             }
+        })
+    }
+}
+
+struct Change(Conversation);
+
+impl Job for Change {
+    type Answer = ();
+
+    fn survives(&self) -> Survives {
+        Survives::Kill
+    }
+
+    fn begins_with(&self) -> Option<&'static str> {
+        Some(CHANGE)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<()>, Failure>> {
+        Box::pin(async move {
+            let Conversation { id, owner, title, agent, workspace, .. } = &self.0;
+            let id = id.to_string();
+            let words = [owner, title, agent, workspace].map(|word| column(word));
+            let [owner, title, agent, workspace] = &words;
+            if tx.link.execute(CHANGE, &[&id, owner, title, agent, workspace]).await? > 0 {
+                return Ok(Done::quiet(()));
+            }
+            Err(match tx.link.first(GET, &[&id]).await? {
+                Some(_) => StoreError::Conflict(id),
+                None => StoreError::Missing(id),
+            }
+            .into())
         })
     }
 }

@@ -10,10 +10,10 @@ use super::super::text;
 use super::{at_most, number, read, write};
 use crate::writer::Survives;
 
-/// A run of a conversation that is not there writes nothing.
+/// A run of a conversation that is not there writes nothing; one that is there is not deleted meanwhile.
 const PUT: &str = "INSERT INTO runs AS r
     (id, conversation, owner, context, status, state, epoch, created_at, updated_at)
-    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9 FROM conversations WHERE id = $2
+    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9 FROM conversations WHERE id = $2 FOR KEY SHARE
     ON CONFLICT (id) DO UPDATE SET conversation = excluded.conversation, context = excluded.context,
         status = excluded.status, state = excluded.state, epoch = excluded.epoch,
         created_at = excluded.created_at, updated_at = excluded.updated_at
