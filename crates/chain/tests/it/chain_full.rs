@@ -182,7 +182,10 @@ async fn a_script_in_python_whose_process_died_makes_no_call_twice() {
     let code = "a = await echo(n=1)\nb = await send(n=2)\n[a.text, b.text]";
     let (run, batch) = (process.run, process.batch_of(json!({"code": code, "level": "full"})));
     let engine = process.engine.clone();
-    let at_work = tokio::spawn({
+    // In a runtime of its own, which ends without a last word, as a process does that is killed.
+    let mut killed = tokio::runtime::Builder::new_multi_thread();
+    let killed = killed.worker_threads(1).enable_all().build().unwrap();
+    let at_work = killed.spawn({
         let batch = batch.clone();
         async move { engine.invoke(batch).await }
     });
@@ -194,7 +197,7 @@ async fn a_script_in_python_whose_process_died_makes_no_call_twice() {
         tokio::task::yield_now().await;
     };
     place.kill(process).await;
-    at_work.abort();
+    killed.shutdown_background();
     let _ = at_work.await;
     let process = place.process(&[&echo, &send], vec![yes()], Some(run)).await;
     let decided = process.engine.decide(question, record(Decision::approve())).await;
