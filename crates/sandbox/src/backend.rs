@@ -9,10 +9,11 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use toolcrib_net::BoxFuture;
 
+use crate::files;
 use crate::job::{Ended, Job, Status, Stop};
 use crate::policy::Policy;
 use crate::process::{self, End, Report};
-use crate::report::Probe;
+use crate::report::{Feature, Probe};
 use crate::{Level, Refused, SandboxError};
 
 /// A stream that is written to.
@@ -43,7 +44,8 @@ pub trait Backend: Send + Sync {
     /// [`SandboxError`]: then nothing of it has run.
     fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>>;
 
-    /// Writes a file that programs under this policy may write, from outside; what was there is replaced.
+    /// Writes a file that programs under this policy may write, from outside; what was there is replaced. Unless a backend keeps
+    /// them elsewhere, the files are those of this machine.
     ///
     /// # Errors
     /// [`SandboxError::Path`] when the policy does not let it be written, a link leads there, or the system refuses.
@@ -52,7 +54,9 @@ pub trait Backend: Send + Sync {
         policy: &'a Policy,
         path: &'a Path,
         bytes: &'a [u8],
-    ) -> BoxFuture<'a, Result<(), SandboxError>>;
+    ) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(async move { files::put(policy, path, bytes) })
+    }
 
     /// Reads a file that programs under this policy may read, from outside, up to so many bytes.
     ///
@@ -63,7 +67,9 @@ pub trait Backend: Send + Sync {
         policy: &'a Policy,
         path: &'a Path,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>>;
+    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
+        Box::pin(async move { files::get(policy, path, most) })
+    }
 }
 
 /// A program at work in a sandbox. Dropped, it ends with all that it started.
@@ -228,4 +234,25 @@ fn end_of(ended: &Ended) -> End {
         (_, Status::Exited(code)) => End::Exited(code),
         (_, Status::Signalled(signal)) => End::Signalled(signal),
     }
+}
+
+/// What a program of others gives as a backend: it is there if this job ends well in it.
+pub(crate) async fn tried(
+    backend: &dyn Backend,
+    name: &'static str,
+    program: &Path,
+    strongest: Level,
+    job: &Job,
+) -> Probe {
+    let forever = std::future::pending();
+    let detail = match run(backend, job, b"", process::Limits::default(), forever).await {
+        Ok((report, _)) if report.end == End::Exited(0) => {
+            let feature = Feature { name, works: true, detail: program.display().to_string() };
+            let (features, cases, limits) = (vec![feature], Vec::new(), Vec::new());
+            return Probe { backend: backend.name(), strongest, features, cases, limits };
+        }
+        Ok((report, _)) => report.stderr.last(300),
+        Err(error) => error.to_string(),
+    };
+    Probe::nothing(backend.name(), name, detail)
 }

@@ -10,12 +10,11 @@ use super::command::kind;
 use super::filter;
 use super::local::Local;
 use super::plan::{Act, FILTERS, How, Net, Plan};
-use crate::backend::{Backend, Process};
-use crate::files;
+use crate::backend::{self, Backend, Process};
 use crate::job::Job;
 use crate::policy::{Network, Policy};
-use crate::process::{DEFAULT_PATH, Limits, look_up};
-use crate::report::{Feature, Probe};
+use crate::process::{DEFAULT_PATH, look_up};
+use crate::report::Probe;
 use crate::{Level, SandboxError};
 
 const NAME: &str = "bubblewrap";
@@ -134,48 +133,11 @@ impl Backend for Bubblewrap {
                 return Probe::nothing(NAME, "bwrap", "not installed (package bubblewrap)");
             };
             let job = Job::new("true", Policy::default());
-            let forever = std::future::pending();
-            let tried = crate::backend::run(self, &job, b"", Limits::default(), forever).await;
-            let detail = match &tried {
-                Ok((report, _)) if report.end == crate::process::End::Exited(0) => {
-                    let path = program.display().to_string();
-                    let feature = Feature { name: "bwrap", works: true, detail: path };
-                    let strongest = Level::Namespace;
-                    let features = vec![feature];
-                    return Probe {
-                        backend: NAME,
-                        strongest,
-                        features,
-                        cases: Vec::new(),
-                        limits: Vec::new(),
-                    };
-                }
-                Ok((report, _)) => report.stderr.last(300),
-                Err(error) => error.to_string(),
-            };
-            Probe::nothing(NAME, "bwrap", detail)
+            backend::tried(self, "bwrap", &program, Level::Namespace, &job).await
         })
     }
 
     fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
         Box::pin(self.begin(job))
-    }
-
-    fn put<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        bytes: &'a [u8],
-    ) -> BoxFuture<'a, Result<(), SandboxError>> {
-        Box::pin(async move { files::put(policy, path, bytes) })
-    }
-
-    fn get<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
-        Box::pin(async move { files::get(policy, path, most) })
     }
 }

@@ -16,13 +16,12 @@ use toolcrib_net::BoxFuture;
 use super::local::Local;
 use super::plan::{Act, Amounts, How, Net, Plan, View};
 use super::root::SCRATCH;
-use crate::backend::{Backend, Handle, Process, Swept, Tell};
+use crate::backend::{self, Backend, Handle, Process, Swept, Tell};
 use crate::egress::Refused;
-use crate::files;
 use crate::job::{Ended, Job};
 use crate::policy::{Network, Policy};
-use crate::process::{DEFAULT_PATH, Limits, look_up};
-use crate::report::{Feature, Probe};
+use crate::process::{DEFAULT_PATH, look_up};
+use crate::report::Probe;
 use crate::{Level, SandboxError};
 
 const NAME: &str = "gvisor";
@@ -296,48 +295,12 @@ impl Backend for Gvisor {
                 return Probe::nothing(NAME, "runsc", "not installed (gvisor.dev)");
             };
             let job = Job::new("true", Policy::default());
-            let forever = std::future::pending();
-            let tried = crate::backend::run(self, &job, b"", Limits::default(), forever).await;
-            let detail = match &tried {
-                Ok((report, _)) if report.end == crate::process::End::Exited(0) => {
-                    let detail = program.display().to_string();
-                    let features = vec![Feature { name: "runsc", works: true, detail }];
-                    let (cases, limits) = (Vec::new(), Vec::new());
-                    return Probe {
-                        backend: NAME,
-                        strongest: Level::External,
-                        features,
-                        cases,
-                        limits,
-                    };
-                }
-                Ok((report, _)) => report.stderr.last(300),
-                Err(error) => error.to_string(),
-            };
-            Probe::nothing(NAME, "runsc", detail)
+            backend::tried(self, "runsc", &program, Level::External, &job).await
         })
     }
 
     fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
         Box::pin(self.begin(job))
-    }
-
-    fn put<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        bytes: &'a [u8],
-    ) -> BoxFuture<'a, Result<(), SandboxError>> {
-        Box::pin(async move { files::put(policy, path, bytes) })
-    }
-
-    fn get<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
-        Box::pin(async move { files::get(policy, path, most) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,7 +25,6 @@ use super::worker::{ROLE, Wanted};
 use super::{probe, sys, tree};
 use crate::backend::{Backend, Handle, Process, Swept, Tell};
 use crate::egress::{self, Egress, Gate, Refused};
-use crate::files;
 use crate::job::{Ended, Job, Status, Stdin, Stop};
 use crate::policy::{Network, Policy};
 use crate::report::Probe;
@@ -194,24 +193,6 @@ impl Backend for Local {
             let (running, level) = self.begin(&plan, &job.policy, job.stdin, bridge).await?;
             running.into_process(level, &job.policy.network, &self.egress)
         })
-    }
-
-    fn put<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        bytes: &'a [u8],
-    ) -> BoxFuture<'a, Result<(), SandboxError>> {
-        Box::pin(async move { files::put(policy, path, bytes) })
-    }
-
-    fn get<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
-        Box::pin(async move { files::get(policy, path, most) })
     }
 }
 

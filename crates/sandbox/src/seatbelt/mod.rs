@@ -16,9 +16,8 @@ use std::sync::Arc;
 use tokio::process::Command;
 use toolcrib_net::BoxFuture;
 
-use crate::backend::{Backend, Duplex, Process};
+use crate::backend::{self, Backend, Duplex, Process};
 use crate::egress::{self, Egress, Gate};
-use crate::files;
 use crate::job::{Job, Stdin};
 use crate::policy::{Network, Policy, Resources};
 use crate::process::{DEFAULT_PATH, look_up};
@@ -224,6 +223,19 @@ impl Drop for Proxy {
     }
 }
 
+/// What it can keep programs to.
+fn limits() -> Vec<Feature> {
+    let feature = |name, works, detail: &str| Feature { name, works, detail: detail.to_owned() };
+    vec![
+        feature("memory", false, "not to be had here"),
+        feature("processes", false, "not to be had here"),
+        feature("cpu", true, "of each process, not of all together"),
+        feature("file size", true, "by the kernel"),
+        feature("disk", false, "each file by itself"),
+        feature("wall time", true, "SIGTERM, and SIGKILL half a second later"),
+    ]
+}
+
 impl Backend for Seatbelt {
     fn name(&self) -> &'static str {
         NAME
@@ -233,59 +245,16 @@ impl Backend for Seatbelt {
         Box::pin(async move {
             let mut job = Job::new("/bin/echo", Policy::default());
             job.folder = Some("/".into());
-            let forever = std::future::pending();
-            let limits = crate::process::Limits::default();
-            let tried = crate::backend::run(self, &job, b"", limits, forever).await;
-            let detail = match tried {
-                Ok((report, _)) if report.end == crate::process::End::Exited(0) => {
-                    let feature = |name, works, detail: &str| Feature {
-                        name,
-                        works,
-                        detail: detail.to_owned(),
-                    };
-                    let whole = "of each process, not of all together";
-                    return Probe {
-                        backend: NAME,
-                        strongest: Level::Reduced,
-                        features: vec![feature(NAME, true, PROGRAM)],
-                        cases: Vec::new(),
-                        limits: vec![
-                            feature("memory", false, "not to be had here"),
-                            feature("processes", false, "not to be had here"),
-                            feature("cpu", true, whole),
-                            feature("file size", true, "by the kernel"),
-                            feature("disk", false, "each file by itself"),
-                            feature("wall time", true, "SIGTERM, and SIGKILL half a second later"),
-                        ],
-                    };
-                }
-                Ok((report, _)) => report.stderr.last(300),
-                Err(error) => error.to_string(),
-            };
-            Probe::nothing(NAME, NAME, detail)
+            let probe = backend::tried(self, NAME, Path::new(PROGRAM), Level::Reduced, &job).await;
+            match probe.strongest {
+                Level::None => probe,
+                _ => Probe { limits: limits(), ..probe },
+            }
         })
     }
 
     fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>> {
         Box::pin(async move { self.begin(job) })
-    }
-
-    fn put<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        bytes: &'a [u8],
-    ) -> BoxFuture<'a, Result<(), SandboxError>> {
-        Box::pin(async move { files::put(policy, path, bytes) })
-    }
-
-    fn get<'a>(
-        &'a self,
-        policy: &'a Policy,
-        path: &'a Path,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
-        Box::pin(async move { files::get(policy, path, most) })
     }
 }
 
