@@ -15,8 +15,9 @@ use toolcrib_core::StoreError;
 use crate::error::io_failed;
 use crate::reserve::beside;
 
-/// How often a lock file is made anew that somebody removes at the same moment.
-const TRIES: usize = 100;
+/// How often a lock file is tried again that somebody asks after, or removes, at the same moment: whoever holds it for that moment may stand
+/// still for seconds on a machine that has other work.
+const TRIES: usize = 5_000;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The claims of this handle, and how to ask after those of others.

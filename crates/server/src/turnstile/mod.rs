@@ -4,7 +4,8 @@
 //! between clients it goes round. Nobody polls: a place that comes free is handed to whoever is next. Waiting ones are bounded.
 //!
 //! Only a few of a client's begin at once. What has begun a while ago mostly waits for something, but hundreds that begin together are all
-//! ready to run, and whoever comes after them would stand behind each of them in the runtime's queue.
+//! ready to run, and whoever comes after them would stand behind each of them in the runtime's queue. While others are here, they are fewer
+//! still: so few that they leave a processor idle, for whoever waits for a processor waits for as long as the system lets others run on.
 //!
 //! Invariants
 //! - Places that are held and places that are free are together as many as there are, whatever is dropped when.
@@ -19,8 +20,14 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+
+/// How long a client that has come counts as being here.
+const STAYS: Duration = Duration::from_secs(1);
+/// Of those that may begin at once: the share of a client that is not alone. With two for each processor, it keeps half of them busy.
+const BESIDE_OTHERS: usize = 4;
 
 /// Shared by all clients. Clones are the same turnstile.
 #[derive(Clone)]
@@ -47,8 +54,12 @@ struct Hall {
     places: usize,
     /// Places that one client may hold.
     share: usize,
-    /// Places of one client that may begin at once, where none of its is heavier.
+    /// Places of a client that is alone that may begin at once, where none of its is heavier.
     beginning: usize,
+    /// Who came last, and who before that, and when.
+    came: [Option<(Arc<str>, Instant)>; 2],
+    /// When it was last looked who may go. Only then is it seen that others have left, so that whoever may go has been called.
+    looked: Instant,
     /// Requests that may wait.
     room: usize,
     waiting: usize,
@@ -97,7 +108,7 @@ enum At {
 }
 
 impl Turnstile {
-    /// So many places, of which so many of one client may begin at once, and so many requests that may wait for one.
+    /// So many places, of which so many of a client that is alone may begin at once, and so many requests that may wait for one.
     pub(crate) fn new(places: usize, beginning: usize, room: usize) -> Self {
         let places = places.max(1);
         let hall = Hall {
@@ -105,6 +116,8 @@ impl Turnstile {
             places,
             share: (places / 2).max(1),
             beginning,
+            came: [None, None],
+            looked: Instant::now(),
             room,
             waiting: 0,
             lines: HashMap::new(),
@@ -122,6 +135,7 @@ impl Turnstile {
         let mut hall = self.lock();
         let weight = weight.clamp(1, hall.share);
         let client = hall.known(client);
+        hall.comes(&client);
         if hall.is_open_to(&client, weight) {
             hall.take(&client, weight);
             drop(hall);
@@ -177,15 +191,34 @@ impl Hall {
     /// Whether a client that comes now need not wait: there is room, and everybody who waits does so because of their own share.
     fn is_open_to(&self, client: &str, weight: usize) -> bool {
         let line = self.lines.get(client);
-        line.is_none_or(|line| line.queue.is_empty() && self.has_room(line, weight))
+        line.is_none_or(|line| line.queue.is_empty() && self.has_room(client, line, weight))
             && self.free >= weight
             && !self.ring.iter().any(|other| self.may_go(other).is_some())
     }
 
     /// Whether so many more of a client may begin.
-    fn has_room(&self, line: &Line, weight: usize) -> bool {
+    fn has_room(&self, client: &str, line: &Line, weight: usize) -> bool {
         line.held + weight <= self.share
-            && (line.beginning == 0 || line.beginning + weight <= self.beginning)
+            && (line.beginning == 0 || line.beginning + weight <= self.beginning_of(client))
+    }
+
+    /// Places of a client that may begin at once.
+    fn beginning_of(&self, client: &str) -> usize {
+        let other = self.came.iter().flatten().find(|(other, _)| **other != *client);
+        match other {
+            Some((_, when)) if self.looked.saturating_duration_since(*when) < STAYS => {
+                (self.beginning / BESIDE_OTHERS).max(1)
+            }
+            _ => self.beginning,
+        }
+    }
+
+    fn comes(&mut self, client: &Arc<str>) {
+        let [last, before] = &mut self.came;
+        if last.as_ref().is_none_or(|(other, _)| other != client) {
+            *before = last.take();
+        }
+        *last = Some((Arc::clone(client), Instant::now()));
     }
 
     fn take(&mut self, client: &Arc<str>, weight: usize) {
@@ -246,12 +279,13 @@ impl Hall {
     fn may_go(&self, client: &str) -> Option<usize> {
         let line = self.lines.get(client)?;
         let weight = line.queue.values().next()?.weight;
-        self.has_room(line, weight).then_some(weight)
+        self.has_room(client, line, weight).then_some(weight)
     }
 
     /// Whoever is next, with its places taken. Nobody goes past a client that may go and only waits for enough free places: it would wait
     /// for ever.
     fn next(&mut self) -> Option<(Place, Arc<str>)> {
+        self.looked = Instant::now();
         let (at, weight) = self
             .ring
             .iter()
