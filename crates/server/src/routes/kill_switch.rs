@@ -139,9 +139,13 @@ async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<
         by: principal.name.clone(),
         at: now,
     };
+    // Looked up before and after: whoever watches the file may stop calls before anything else happens here.
+    let mut running = toolcrib.engine().running();
     // The file comes first: it needs nothing that could be broken, and holds at once.
     let file = toolcrib.kill_switch().engage(stop);
-    let running = toolcrib.engine().running();
+    running.extend(toolcrib.engine().running());
+    running.sort_by_key(|call| (call.started_at_ms, call.call));
+    running.dedup_by_key(|call| call.call);
     // It waits for nobody, not for the store either.
     if stop_running {
         let _ = toolcrib.stop_running();
