@@ -4,13 +4,15 @@
 //! has ended, or has a key, is stored before it begins.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
+use futures_util::{FutureExt as _, poll};
 use tokio::sync::{Notify, oneshot};
-use tokio::task::JoinHandle;
 use toolcrib_app::core::store::KEY_CHARS;
 use toolcrib_app::core::{
     Answer, Batch, Call, CallId, CancellationToken, Context, Invoker as _, Origin, ViewRequest,
@@ -170,8 +172,9 @@ impl Daemon {
         if wait.is_none() && key.is_none() {
             let calls = given(&batch, batch.calls.iter().map(|call| call.id));
             let engine = self.toolcrib().engine().clone();
-            let answers = self.spawn(calls, turn, async move { Ok(engine.invoke(batch).await) });
-            return joined(answers).await.map(|answers| self.answered(answers));
+            let work = async move { Ok(engine.invoke(batch).await) };
+            let answers = self.to_its_end(calls, turn, work).await?;
+            return Ok(self.answered(answers));
         }
         // A call that has no key of its caller's is stored under its own name.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
@@ -254,21 +257,28 @@ impl Daemon {
         work: impl Future<Output = Result<T, Problem>> + Send + 'static,
     ) -> Result<T, Problem> {
         // Which calls it makes is known only later.
-        joined(self.spawn(Vec::new(), turn, work)).await
+        self.to_its_end(Vec::new(), turn, work).await
     }
 
-    fn spawn<T: Send + 'static>(
+    /// Most calls are over at once, in the task of whoever asks; only the others need one of their own, which nobody drops.
+    async fn to_its_end<T: Send + 'static>(
         &self,
         calls: Vec<(CallId, Given)>,
         turn: Turn,
         work: impl Future<Output = Result<T, Problem>> + Send + 'static,
-    ) -> JoinHandle<Result<T, Problem>> {
+    ) -> Result<T, Problem> {
         let turn = Arc::new(turn);
         let at_work = self.at_work(calls, Arc::clone(&turn));
-        tokio::spawn(observe::carry(async move {
+        let work = observe::carry(async move {
             let _until_it_ends = at_work;
             beginning(turn, work).await
-        }))
+        });
+        let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
+        let done = match poll!(work.as_mut()) {
+            Poll::Ready(done) => done,
+            Poll::Pending => joined(tokio::spawn(async move { Ok(work.await) })).await?,
+        };
+        done.unwrap_or_else(|_| Err(broke()))
     }
 
     fn at_work(&self, calls: Vec<(CallId, Given)>, turn: Arc<Turn>) -> AtWork {
@@ -367,7 +377,11 @@ async fn joined<T>(
 ) -> Result<T, Problem> {
     work.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a task of the daemon broke");
-        let words = "the daemon failed at it; whether it took effect is unknown, look before you send it again";
-        Err(Problem::new(Code::Internal, words))
+        Err(broke())
     })
+}
+
+fn broke() -> Problem {
+    let words = "the daemon failed at it; whether it took effect is unknown, look before you send it again";
+    Problem::new(Code::Internal, words)
 }

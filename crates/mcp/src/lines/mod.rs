@@ -1,26 +1,30 @@
-//! Messages over pipes, one in a line, read and written in few steps.
-//!
-//! The library tells messages apart by trying the forms of all of them. The two that count for speed (a call, and its result) are read here by their one
-//! form; whatever does not look exactly like them is read by the library.
+//! Messages over pipes, one in a line, read and written in few steps: those that count for speed by their one [form](forms), and what is asked most
+//! without the library.
 #![deny(clippy::indexing_slicing)]
+
+mod forms;
+mod open;
 
 use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::{Buf as _, BytesMut};
+pub(crate) use forms::Call;
+use futures_util::poll;
+use open::Open;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
-    ContentBlock, ErrorData, JsonObject, JsonRpcMessage, JsonRpcVersion2_0, MetaObject, RequestId,
-    RequestMetaObject, ResultType, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::error::Category;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
+use toolcrib_core::BoxFuture;
 
 /// Bytes of one message: what is longer is thrown away while it comes.
 pub(crate) const MESSAGE_BYTES: usize = 16 << 20;
@@ -35,6 +39,8 @@ pub(crate) trait Side: ServiceRole {
     fn quick(line: &[u8]) -> Option<RxJsonRpcMessage<Self>>;
     /// How the two sides meet, by the first message that comes.
     fn met(first: &RxJsonRpcMessage<Self>) -> Met;
+    /// The request that its sender takes back with this message.
+    fn taken_back(message: &RxJsonRpcMessage<Self>) -> Option<&RequestId>;
 }
 
 /// How two sides have met.
@@ -46,14 +52,28 @@ pub(crate) enum Met {
     Modern,
 }
 
-/// What answers requests without anything being done for them.
-pub(crate) trait AtOnce: Send + Sync {
-    /// The whole answer, without an end of line; `None` = it is for the library.
-    fn answer(&self, request: &[u8], met: Met) -> Option<Vec<u8>>;
+/// Work that ends with the whole answer to a request, without an end of line. Dropped, the request is given up.
+pub(crate) type Work = BoxFuture<'static, Vec<u8>>;
+
+/// What becomes of a line.
+pub(crate) enum Taken<S: Side> {
+    /// It is this message, which is for the library.
+    Message(RxJsonRpcMessage<S>),
+    /// This is the whole answer to it, without an end of line.
+    Answer(Vec<u8>),
+    /// This will answer it.
+    Work(RequestId, Work),
+    /// The library reads it.
+    Other,
+}
+
+/// What answers requests without the library, once both sides have met.
+pub(crate) trait Beside<S: Side>: Send + Sync {
+    fn take(&self, line: &[u8], met: Met) -> Taken<S>;
 }
 
 /// Messages over an input and an output.
-pub(crate) struct Lines<S, R, W> {
+pub(crate) struct Lines<S: Side, R, W> {
     input: BufReader<R>,
     line: Vec<u8>,
     /// A line was too long, and its end has not come.
@@ -62,8 +82,9 @@ pub(crate) struct Lines<S, R, W> {
     reply: Option<Vec<u8>>,
     /// It was given to the output, which may not have written all of it.
     owes: bool,
-    /// What can be answered without the library, once both sides have met.
-    at_once: Option<Arc<dyn AtOnce>>,
+    beside: Option<Arc<dyn Beside<S>>>,
+    /// Requests that are at work beside the library.
+    open: Open,
     met: Option<Met>,
     output: Arc<Mutex<Output<W>>>,
     side: PhantomData<fn() -> S>,
@@ -77,6 +98,13 @@ struct Output<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
+    /// Writes a line, after what waits already.
+    async fn say(&mut self, text: &[u8]) -> io::Result<()> {
+        self.waits.extend_from_slice(text);
+        self.waits.extend_from_slice(b"\n");
+        self.drain().await
+    }
+
     /// Writes everything that waits. Dropped in between, nothing is lost or written twice.
     async fn drain(&mut self) -> io::Result<()> {
         let to = self.to.as_mut().ok_or(io::ErrorKind::NotConnected)?;
@@ -106,16 +134,17 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<S, R, W> {
             skips: false,
             reply: None,
             owes: false,
-            at_once: None,
+            beside: None,
+            open: Open::default(),
             met: None,
             output: Arc::new(Mutex::new(output)),
             side: PhantomData,
         }
     }
 
-    /// The same with answers at once.
-    pub(crate) fn answering(self, at_once: Arc<dyn AtOnce>) -> Self {
-        Self { at_once: Some(at_once), ..self }
+    /// The same with something that answers beside the library.
+    pub(crate) fn answering(self, beside: Arc<dyn Beside<S>>) -> Self {
+        Self { beside: Some(beside), ..self }
     }
 
     /// Writes what is answered by ourselves. Dropped in between, it goes on the next time.
@@ -148,7 +177,7 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<S, R, W> {
                 (self.skips, self.line) = (true, Vec::new());
             }
             if !self.skips {
-                self.line.extend(piece.iter().take(take));
+                self.line.extend_from_slice(piece.get(..take).unwrap_or(piece));
             }
             self.input.consume(take);
             if end.is_some() && !std::mem::take(&mut self.skips) {
@@ -157,33 +186,58 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<S, R, W> {
         }
     }
 
-    /// The message of the line; `None` = there is none in it.
-    fn message(&mut self) -> Option<RxJsonRpcMessage<S>> {
-        let line = self.line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&self.line).trim_ascii();
+    /// What becomes of the line; `None` = there is nothing in it.
+    fn taken(&self) -> Option<Taken<S>> {
+        let line = text_of(&self.line);
         if line.is_empty() {
             return None;
         }
-        if let Some(message) = S::quick(line) {
-            return Some(message);
+        let taken = match self.met.zip(self.beside.as_ref()) {
+            Some((met, beside)) => beside.take(line, met),
+            None => S::quick(line).map_or(Taken::Other, Taken::Message),
+        };
+        match taken {
+            Taken::Other => read(line),
+            taken => Some(taken),
         }
-        let answer = self.met.zip(self.at_once.as_ref());
-        if let Some(answer) = answer.and_then(|(met, at_once)| at_once.answer(line, met)) {
+    }
+}
+
+impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<S, R, W> {
+    /// Begins with work, and goes on with it beside everything else if it is not over at once.
+    async fn begin(&mut self, id: RequestId, mut work: Work) {
+        if let Poll::Ready(answer) = poll!(work.as_mut()) {
             self.reply = Some(answer);
-            return None;
+            return;
         }
-        match serde_json::from_slice(line) {
-            Ok(message) => Some(message),
-            // Answering what is no JSON could go round in a circle.
-            Err(error) if matches!(error.classify(), Category::Syntax | Category::Eof) => None,
-            Err(error) => {
-                tracing::debug!(%error, "what came is no message of the protocol");
-                if !is_notification(line) {
-                    let words = ErrorData::invalid_request("Invalid request", None);
-                    let said = TxJsonRpcMessage::<S>::error(words, None);
-                    self.reply = serde_json::to_vec(&said).ok();
-                }
-                None
+        let output = Arc::clone(&self.output);
+        self.open.go_on(id, async move {
+            let answer = work.await;
+            // A client that cannot be written to any more is found out when it is read from.
+            let _ = output.lock().await.say(&answer).await;
+        });
+    }
+}
+
+/// What a line says, without what may stand around it.
+fn text_of(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii()
+}
+
+/// A line as the library reads it.
+fn read<S: Side>(line: &[u8]) -> Option<Taken<S>> {
+    match serde_json::from_slice(line) {
+        Ok(message) => Some(Taken::Message(message)),
+        // Answering what is no JSON could go round in a circle.
+        Err(error) if matches!(error.classify(), Category::Syntax | Category::Eof) => None,
+        Err(error) => {
+            tracing::debug!(%error, "what came is no message of the protocol");
+            if is_notification(line) {
+                return None;
             }
+            let words = ErrorData::invalid_request("Invalid request", None);
+            let said = TxJsonRpcMessage::<S>::error(words, None);
+            serde_json::to_vec(&said).ok().map(Taken::Answer)
         }
     }
 }
@@ -211,10 +265,7 @@ where
         let output = Arc::clone(&self.output);
         async move {
             let text = text?;
-            let mut output = output.lock().await;
-            output.waits.extend_from_slice(&text);
-            output.waits.extend_from_slice(b"\n");
-            output.drain().await
+            output.lock().await.say(&text).await
         }
     }
 
@@ -225,17 +276,26 @@ where
                 Read::End => return None,
                 Read::Line => {}
             }
-            let message = self.message();
+            let taken = self.taken();
             self.line.clear();
             self.line.shrink_to(KEPT);
-            if let Some(message) = message {
-                self.met.get_or_insert_with(|| S::met(&message));
-                return Some(message);
+            match taken {
+                None | Some(Taken::Other) => {}
+                Some(Taken::Answer(answer)) => self.reply = Some(answer),
+                Some(Taken::Work(id, work)) => self.begin(id, work).await,
+                Some(Taken::Message(message)) => {
+                    if let Some(id) = S::taken_back(&message) {
+                        self.open.stop(id);
+                    }
+                    self.met.get_or_insert_with(|| S::met(&message));
+                    return Some(message);
+                }
             }
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        self.open.end().await;
         let mut output = self.output.lock().await;
         match output.to.take() {
             Some(mut to) => to.shutdown().await,
@@ -244,35 +304,11 @@ where
     }
 }
 
-/// A request to call a tool, as nearly all are.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Call<'a> {
-    #[serde(rename = "jsonrpc")]
-    _version: JsonRpcVersion2_0,
-    pub(crate) id: RequestId,
-    method: &'a str,
-    pub(crate) params: CallParams,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CallParams {
-    pub(crate) name: String,
-    pub(crate) arguments: Option<JsonObject>,
-    #[serde(rename = "_meta")]
-    pub(crate) meta: Option<RequestMetaObject>,
-}
-
-impl<'a> Call<'a> {
-    /// `None` = it is something else, or not exactly so.
-    pub(crate) fn of(text: &'a [u8]) -> Option<Self> {
-        let call: Self = serde_json::from_slice(text).ok()?;
-        (call.method == "tools/call").then_some(call)
-    }
-}
-
 impl Side for RoleServer {
+    fn quick(line: &[u8]) -> Option<ClientJsonRpcMessage> {
+        Call::of(line).map(Call::into)
+    }
+
     fn met(first: &ClientJsonRpcMessage) -> Met {
         match first {
             JsonRpcMessage::Request(first)
@@ -284,60 +320,27 @@ impl Side for RoleServer {
         }
     }
 
-    fn quick(line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        let call = Call::of(line)?;
-        let mut params = CallToolRequestParams::new(call.params.name);
-        params.arguments = call.params.arguments;
-        let mut request = CallToolRequest::new(params);
-        request.extensions.insert(call.params.meta.unwrap_or_default());
-        Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), call.id))
+    fn taken_back(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+        let JsonRpcMessage::Notification(told) = message else { return None };
+        let ClientNotification::CancelledNotification(told) = &told.notification else {
+            return None;
+        };
+        told.params.request_id.as_ref()
     }
 }
 
-/// The result of a call, as nearly all are.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Answer {
-    #[serde(rename = "jsonrpc")]
-    _version: JsonRpcVersion2_0,
-    id: RequestId,
-    result: AnswerResult,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct AnswerResult {
-    content: Vec<ContentBlock>,
-    #[serde(default, deserialize_with = "present")]
-    structured_content: Option<Value>,
-    is_error: Option<bool>,
-    result_type: Option<ResultType>,
-    #[serde(rename = "_meta")]
-    meta: Option<MetaObject>,
-}
-
-/// `null` is a value here.
-fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(from).map(Some)
-}
-
 impl Side for RoleClient {
+    fn quick(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+        forms::result(line)
+    }
+
     fn met(_: &ServerJsonRpcMessage) -> Met {
         Met::Modern
     }
 
-    fn quick(line: &[u8]) -> Option<ServerJsonRpcMessage> {
-        let answer: Answer = serde_json::from_slice(line).ok()?;
-        let told = answer.result;
-        if told.result_type.as_ref().is_some_and(|kind| !kind.is_complete()) {
-            return None;
-        }
-        let mut result = CallToolResult::default();
-        (result.content, result.is_error) = (told.content, told.is_error);
-        (result.structured_content, result.result_type) =
-            (told.structured_content, told.result_type);
-        result.meta = told.meta;
-        Some(JsonRpcMessage::response(ServerResult::CallToolResult(result), answer.id))
+    /// Nothing that a server asks is answered beside the library.
+    fn taken_back(_: &ServerJsonRpcMessage) -> Option<&RequestId> {
+        None
     }
 }
 
@@ -346,59 +349,6 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
-
-    /// A message that is read here is the one that the library reads.
-    fn check<S: Side>(line: &str, quick: bool)
-    where
-        RxJsonRpcMessage<S>: std::fmt::Debug,
-    {
-        let ours = S::quick(line.as_bytes());
-        assert_eq!(ours.is_some(), quick, "{line}");
-        let Some(ours) = ours else { return };
-        let theirs: RxJsonRpcMessage<S> = serde_json::from_str(line).unwrap();
-        assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{line}");
-    }
-
-    #[test]
-    fn what_is_read_quickly_is_read_as_the_library_reads_it() {
-        let call = |rest: &str| {
-            format!(
-                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a"{rest}}}}}"#
-            )
-        };
-        check::<RoleServer>(&call(""), true);
-        check::<RoleServer>(&call(r#","arguments":{"x":[1,{"y":null}],"z":"\u00e9"}"#), true);
-        check::<RoleServer>(&call(r#","_meta":{"progressToken":7,"x":{}}"#), true);
-        check::<RoleServer>(&call(r#","requestState":"s""#), false);
-        check::<RoleServer>(&call(r#","task":{}"#), false);
-        check::<RoleServer>(
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"name":"a"}}"#,
-            false,
-        );
-        check::<RoleServer>(
-            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}"#,
-            false,
-        );
-        check::<RoleServer>(
-            r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
-            false,
-        );
-        let answer =
-            |result: &str| format!(r#"{{"jsonrpc":"2.0","id":"x","result":{{{result}}}}}"#);
-        check::<RoleClient>(&answer(r#""content":[{"type":"text","text":"hi"}]"#), true);
-        check::<RoleClient>(
-            &answer(r#""content":[],"structuredContent":null,"isError":true"#),
-            true,
-        );
-        check::<RoleClient>(
-            &answer(r#""content":[],"resultType":"complete","_meta":{"a":1}"#),
-            true,
-        );
-        check::<RoleClient>(&answer(r#""content":[],"resultType":"task","taskId":"1""#), false);
-        check::<RoleClient>(&answer(r#""content":[],"messages":[]"#), false);
-        check::<RoleClient>(&answer(r#""tools":[]"#), false);
-        check::<RoleClient>(&answer(r#""content":[{"type":"strange"}]"#), false);
-    }
 
     /// What comes of these bytes, and what is said to them.
     async fn through(bytes: Vec<u8>) -> (usize, String) {
@@ -436,9 +386,9 @@ mod tests {
 
     struct Always;
 
-    impl AtOnce for Always {
-        fn answer(&self, _: &[u8], _: Met) -> Option<Vec<u8>> {
-            Some(b"answer".to_vec())
+    impl Beside<RoleServer> for Always {
+        fn take(&self, _: &[u8], _: Met) -> Taken<RoleServer> {
+            Taken::Answer(b"answer".to_vec())
         }
     }
 
