@@ -4,14 +4,11 @@
 //! has ended, or has a key, is stored before it begins.
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
-use futures_util::{FutureExt as _, poll};
 use tokio::sync::{Notify, oneshot};
 use toolcrib_app::core::store::KEY_CHARS;
 use toolcrib_app::core::{
@@ -20,6 +17,7 @@ use toolcrib_app::core::{
 use toolcrib_app::{SubmitError, Submitted};
 
 use crate::daemon::Daemon;
+use crate::goes_on::GoesOn;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::turnstile::Turn;
@@ -260,7 +258,6 @@ impl Daemon {
         self.to_its_end(Vec::new(), turn, work).await
     }
 
-    /// Most calls are over at once, in the task of whoever asks; only the others need one of their own, which nobody drops.
     async fn to_its_end<T: Send + 'static>(
         &self,
         calls: Vec<(CallId, Given)>,
@@ -273,12 +270,10 @@ impl Daemon {
             let _until_it_ends = at_work;
             beginning(turn, work).await
         });
-        let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
-        let done = match poll!(work.as_mut()) {
-            Poll::Ready(done) => done,
-            Poll::Pending => joined(tokio::spawn(async move { Ok(work.await) })).await?,
-        };
-        done.unwrap_or_else(|_| Err(broke()))
+        GoesOn::new(work).await.unwrap_or_else(|_| {
+            tracing::error!("a call broke the task that it was made in");
+            Err(broke())
+        })
     }
 
     fn at_work(&self, calls: Vec<(CallId, Given)>, turn: Arc<Turn>) -> AtWork {
@@ -382,6 +377,7 @@ async fn joined<T>(
 }
 
 fn broke() -> Problem {
-    let words = "the daemon failed at it; whether it took effect is unknown, look before you send it again";
+    let words =
+        "the daemon failed at it; whether it took effect is unknown, look before you send it again";
     Problem::new(Code::Internal, words)
 }

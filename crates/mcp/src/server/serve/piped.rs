@@ -12,8 +12,8 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RoleServer};
 
-use super::caller::{Way, caller};
 use super::Serve;
+use super::caller::{Way, caller};
 use crate::lines::{Beside, Call, Met, Taken, Work};
 use crate::server::Who;
 use crate::server::plain::{self, List, is_plain};
