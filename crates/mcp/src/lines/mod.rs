@@ -78,10 +78,6 @@ pub(crate) struct Lines<S: Side, R, W> {
     line: Vec<u8>,
     /// A line was too long, and its end has not come.
     skips: bool,
-    /// What is answered by ourselves, and has not been given to the output.
-    reply: Option<Vec<u8>>,
-    /// It was given to the output, which may not have written all of it.
-    owes: bool,
     beside: Option<Arc<dyn Beside<S>>>,
     /// Requests that are at work beside the library.
     open: Open,
@@ -132,8 +128,6 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<S, R, W> {
             input: BufReader::with_capacity(PIECE, input),
             line: Vec::new(),
             skips: false,
-            reply: None,
-            owes: false,
             beside: None,
             open: Open::default(),
             met: None,
@@ -145,22 +139,6 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<S, R, W> {
     /// The same with something that answers beside the library.
     pub(crate) fn answering(self, beside: Arc<dyn Beside<S>>) -> Self {
         Self { beside: Some(beside), ..self }
-    }
-
-    /// Writes what is answered by ourselves. Dropped in between, it goes on the next time.
-    async fn settle(&mut self) -> io::Result<()> {
-        if self.reply.is_none() && !self.owes {
-            return Ok(());
-        }
-        let mut output = self.output.lock().await;
-        if let Some(reply) = self.reply.take() {
-            output.waits.extend_from_slice(&reply);
-            output.waits.extend_from_slice(b"\n");
-            self.owes = true;
-        }
-        output.drain().await?;
-        self.owes = false;
-        Ok(())
     }
 
     /// The next line that is not too long. Dropped in between, it goes on where it was.
@@ -207,16 +185,25 @@ impl<S: Side, R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Line
     /// Begins with work, and goes on with it beside everything else if it is not over at once.
     async fn begin(&mut self, id: RequestId, mut work: Work) {
         if let Poll::Ready(answer) = poll!(work.as_mut()) {
-            self.reply = Some(answer);
-            return;
+            return self.answer(answer).await;
         }
         let output = Arc::clone(&self.output);
-        self.open.go_on(id, async move {
-            let answer = work.await;
-            // A client that cannot be written to any more is found out when it is read from.
-            let _ = output.lock().await.say(&answer).await;
-        });
+        self.open.go_on(id, async move { say(&output, &work.await).await });
     }
+
+    /// Writes an answer; beside everything else if the client does not take it now, for it may have to say something before.
+    async fn answer(&mut self, answer: Vec<u8>) {
+        let output = Arc::clone(&self.output);
+        let mut said = Box::pin(async move { say(&output, &answer).await });
+        if poll!(said.as_mut()).is_pending() {
+            self.open.beside(said);
+        }
+    }
+}
+
+/// A client that cannot be written to any more is found out when it is read from.
+async fn say<W: AsyncWrite + Unpin>(output: &Mutex<Output<W>>, text: &[u8]) {
+    let _ = output.lock().await.say(text).await;
 }
 
 /// What a line says, without what may stand around it.
@@ -271,7 +258,6 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<S>> {
         loop {
-            self.settle().await.ok()?;
             match self.line().await {
                 Read::End => return None,
                 Read::Line => {}
@@ -281,7 +267,7 @@ where
             self.line.shrink_to(KEPT);
             match taken {
                 None | Some(Taken::Other) => {}
-                Some(Taken::Answer(answer)) => self.reply = Some(answer),
+                Some(Taken::Answer(answer)) => self.answer(answer).await,
                 Some(Taken::Work(id, work)) => self.begin(id, work).await,
                 Some(Taken::Message(message)) => {
                     if let Some(id) = S::taken_back(&message) {
@@ -405,5 +391,21 @@ mod tests {
         let mut said = String::new();
         theirs.read_to_string(&mut said).await.unwrap();
         assert_eq!(said, "answer\nanswer\n");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_late_is_heard_all_the_same() {
+        const CALLS: usize = 1000;
+        let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+        let (mut theirs, output) = tokio::io::duplex(64);
+        let input = ping.repeat(CALLS + 1);
+        let lines: Lines<RoleServer, _, _> = Lines::new(input.as_bytes(), output);
+        let mut lines = lines.answering(Arc::new(Always));
+        assert!(lines.receive().await.is_some());
+        assert!(lines.receive().await.is_none());
+        let mut said = String::new();
+        let (closed, read) = tokio::join!(lines.close(), theirs.read_to_string(&mut said));
+        assert!(closed.is_ok() && read.is_ok());
+        assert_eq!(said, "answer\n".repeat(CALLS));
     }
 }

@@ -12,24 +12,39 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// They are given up when this is dropped.
 #[derive(Default)]
 pub(super) struct Open {
-    work: JoinSet<RequestId>,
+    /// Each says whose work it was; what is only said belongs to nobody.
+    work: JoinSet<Option<RequestId>>,
     by_id: HashMap<RequestId, AbortHandle>,
 }
 
 impl Open {
     /// Goes on with the work of a request.
     pub(super) fn go_on(&mut self, id: RequestId, work: impl Future<Output = ()> + Send + 'static) {
-        while let Some(done) = self.work.try_join_next() {
-            if let Ok(done) = done {
-                self.by_id.remove(&done);
-            }
-        }
+        self.forget();
         let own = id.clone();
         let handle = self.work.spawn(async move {
             work.await;
-            own
+            Some(own)
         });
         self.by_id.insert(id, handle);
+    }
+
+    /// Does something that belongs to no request.
+    pub(super) fn beside(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.forget();
+        self.work.spawn(async move {
+            work.await;
+            None
+        });
+    }
+
+    /// Forgets what is done.
+    fn forget(&mut self) {
+        while let Some(done) = self.work.try_join_next() {
+            if let Ok(Some(done)) = done {
+                self.by_id.remove(&done);
+            }
+        }
     }
 
     /// Gives up the work of a request that was taken back.
