@@ -51,7 +51,7 @@ impl From<Call> for ClientJsonRpcMessage {
         params.arguments = call.arguments;
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(call.meta.unwrap_or_default());
-        JsonRpcMessage::request(ClientRequest::CallToolRequest(request), call.id)
+        Self::request(ClientRequest::CallToolRequest(request), call.id)
     }
 }
 

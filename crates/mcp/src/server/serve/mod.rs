@@ -167,7 +167,8 @@ impl Serve {
         });
         let inner = Arc::clone(&self.0);
         let work = async move { Reply::Tool(inner.call(who, caller, call).await) };
-        self.run(aside, stop, work).await
+        // In a place of its own: what is around it would move it again and again.
+        self.run(aside, stop, Box::pin(work)).await
     }
 
     /// The tools that this caller sees, written down.
