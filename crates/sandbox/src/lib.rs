@@ -33,6 +33,7 @@ mod level;
 #[cfg(target_os = "linux")]
 mod linux;
 mod maker;
+mod own_code;
 mod policy;
 pub mod process;
 mod report;
@@ -47,6 +48,7 @@ pub use hosts::{HostRule, HostRuleError, HostRules};
 pub use job::{Ended, Job, Status, Stdin, Stop};
 pub use level::{Level, UnknownLevel};
 pub use maker::Maker;
+pub use own_code::let_go_of_code;
 pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
 pub use report::{Case, Feature, Probe};
 pub use root::{ROOT_HOME, Root};

@@ -12,6 +12,7 @@
 mod api;
 mod daemon;
 mod door;
+mod goes_on;
 mod host;
 mod listen;
 mod live;

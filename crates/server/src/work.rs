@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use tokio::sync::{Notify, oneshot};
-use tokio::task::JoinHandle;
 use toolcrib_app::core::store::KEY_CHARS;
 use toolcrib_app::core::{
     Answer, Batch, Call, CallId, CancellationToken, Context, Invoker as _, Origin, ViewRequest,
@@ -18,6 +17,7 @@ use toolcrib_app::core::{
 use toolcrib_app::{SubmitError, Submitted};
 
 use crate::daemon::Daemon;
+use crate::goes_on::GoesOn;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::turnstile::Turn;
@@ -170,8 +170,9 @@ impl Daemon {
         if wait.is_none() && key.is_none() {
             let calls = given(&batch, batch.calls.iter().map(|call| call.id));
             let engine = self.toolcrib().engine().clone();
-            let answers = self.spawn(calls, turn, async move { Ok(engine.invoke(batch).await) });
-            return joined(answers).await.map(|answers| self.answered(answers));
+            let work = async move { Ok(engine.invoke(batch).await) };
+            let answers = self.to_its_end(calls, turn, work).await?;
+            return Ok(self.answered(answers));
         }
         // A call that has no key of its caller's is stored under its own name.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
@@ -254,21 +255,25 @@ impl Daemon {
         work: impl Future<Output = Result<T, Problem>> + Send + 'static,
     ) -> Result<T, Problem> {
         // Which calls it makes is known only later.
-        joined(self.spawn(Vec::new(), turn, work)).await
+        self.to_its_end(Vec::new(), turn, work).await
     }
 
-    fn spawn<T: Send + 'static>(
+    async fn to_its_end<T: Send + 'static>(
         &self,
         calls: Vec<(CallId, Given)>,
         turn: Turn,
         work: impl Future<Output = Result<T, Problem>> + Send + 'static,
-    ) -> JoinHandle<Result<T, Problem>> {
+    ) -> Result<T, Problem> {
         let turn = Arc::new(turn);
         let at_work = self.at_work(calls, Arc::clone(&turn));
-        tokio::spawn(observe::carry(async move {
+        let work = observe::carry(async move {
             let _until_it_ends = at_work;
             beginning(turn, work).await
-        }))
+        });
+        GoesOn::new(work).await.unwrap_or_else(|_| {
+            tracing::error!("a call broke the task that it was made in");
+            Err(broke())
+        })
     }
 
     fn at_work(&self, calls: Vec<(CallId, Given)>, turn: Arc<Turn>) -> AtWork {
@@ -367,7 +372,12 @@ async fn joined<T>(
 ) -> Result<T, Problem> {
     work.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a task of the daemon broke");
-        let words = "the daemon failed at it; whether it took effect is unknown, look before you send it again";
-        Err(Problem::new(Code::Internal, words))
+        Err(broke())
     })
+}
+
+fn broke() -> Problem {
+    let words =
+        "the daemon failed at it; whether it took effect is unknown, look before you send it again";
+    Problem::new(Code::Internal, words)
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use toolcrib_app::runner::AskLater;
+use toolcrib_app::sandbox::let_go_of_code;
 use toolcrib_app::store::ExclusiveLock;
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_server::{Daemon, DaemonSettings, Listen, StartError};
@@ -45,6 +46,7 @@ pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
     let told = Told { place, listen: settings.listen.clone(), json };
     let host = Arc::new(CliHost::new(ground, config));
     let daemon = Daemon::new(toolcrib.clone(), runner, host.clone(), settings).await?;
+    let_go_of_code();
     let asked = Arc::new(Notify::new());
     // Heard until everything has ended: the second one leaves.
     tokio::spawn(stop_when_asked(daemon.clone(), json));
@@ -54,6 +56,7 @@ pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
         notify::watchdog(&toolcrib),
     ];
     let ready = |address| {
+        let_go_of_code();
         notify::ready();
         told.ready(address);
     };

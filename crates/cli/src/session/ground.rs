@@ -8,6 +8,7 @@ use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT, Mode, Place, Scope,
 use toolcrib_app::core::Approver;
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::runner::{Runner, RunnerLimits, RunnerSettings};
+use toolcrib_app::sandbox::let_go_of_code;
 use toolcrib_app::{Preset, Settings, Stores, Toolcrib};
 
 use super::{Connections, Setup};
@@ -39,6 +40,8 @@ impl Ground {
         stores: Stores,
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<Self, Failure> {
+        // Whoever lays the ground stays for long, and needs little of the code that each part of the start ran through.
+        let_go_of_code();
         let mut builder = Toolcrib::builder(settings)
             .for_agents()
             .stores(stores.clone())
@@ -48,6 +51,7 @@ impl Ground {
             builder = builder.approver(approver);
         }
         let toolcrib = builder.build().await?;
+        let_go_of_code();
         output::hide(&toolcrib.engine().sealing().secrets);
         world::check_tools(&toolcrib, config)?;
         world::say_slips_of_hooks(&toolcrib, config);
@@ -58,6 +62,7 @@ impl Ground {
         let mut warnings: Vec<String> =
             runner.library().problems.iter().map(ToString::to_string).collect();
         warnings.extend(instructions_read(setup.workspace().as_deref()));
+        let_go_of_code();
         Ok(Self { toolcrib, runner, stores, setup, warnings })
     }
 }

@@ -1,4 +1,4 @@
-//! The common requests without the library: a list of tools that is written down already, and a call of a client of today's revision that is told of
+//! Over HTTP, the common requests without the library: a list of tools that is written down already, and a call of a client of today's revision that is told of
 //! nothing but by its answer. Whatever does not look exactly like one of them is for the library.
 #![deny(clippy::indexing_slicing)]
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::Serve;
 use super::serve::LOG_LEVEL;
-use crate::lines::{AtOnce, Call, CallParams, Met};
+use crate::lines::Call;
 
 /// A request that is no longer than this may be a list.
 const LIST_BYTES: usize = 4096;
@@ -29,10 +29,10 @@ pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List<'a> {
+pub(super) struct List<'a> {
     #[serde(rename = "jsonrpc")]
     _version: JsonRpcVersion2_0,
-    id: RequestId,
+    pub(super) id: RequestId,
     method: &'a str,
     params: Option<ListParams>,
 }
@@ -45,19 +45,21 @@ struct ListParams {
 }
 
 impl<'a> List<'a> {
-    fn of(text: &'a [u8]) -> Option<Self> {
+    /// `None` = it is something else, or not exactly so.
+    pub(super) fn of(text: &'a [u8]) -> Option<Self> {
+        let text = text.get(..LIST_BYTES.min(text.len()))?;
         let list: Self = serde_json::from_slice(text).ok()?;
         (list.method == "tools/list").then_some(list)
     }
 
     /// What it says of itself; `None` = nothing.
-    fn meta(&self) -> Option<&RequestMetaObject> {
+    pub(super) fn meta(&self) -> Option<&RequestMetaObject> {
         self.params.as_ref()?.meta.as_ref()
     }
 }
 
 /// Whether a request says all that today's revision wants, and nothing that needs more than an answer.
-fn is_plain(meta: &RequestMetaObject) -> bool {
+pub(super) fn is_plain(meta: &RequestMetaObject) -> bool {
     meta.protocol_version() == Some(ProtocolVersion::V_2026_07_28)
         && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
         && meta.get_progress_token().is_none()
@@ -65,29 +67,13 @@ fn is_plain(meta: &RequestMetaObject) -> bool {
 }
 
 /// A result that is written down, as an answer to this request.
-fn answer(id: &RequestId, result: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn answer(id: &RequestId, result: &[u8]) -> Option<Vec<u8>> {
     let id = serde_json::to_vec(id).ok()?;
     let mut text = Vec::with_capacity(result.len() + id.len() + 40);
     for part in [&b"{\"jsonrpc\":\"2.0\",\"id\":"[..], &id, b",\"result\":", result, b"}"] {
         text.extend_from_slice(part);
     }
     Some(text)
-}
-
-/// Lists over pipes.
-pub(super) struct Lists(pub(super) Serve);
-
-impl AtOnce for Lists {
-    fn answer(&self, request: &[u8], met: Met) -> Option<Vec<u8>> {
-        let list = List::of(request.get(..LIST_BYTES.min(request.len()))?)?;
-        let says = list.meta().is_some_and(|meta| meta.protocol_version().is_some());
-        let modern = list.meta().is_some_and(is_plain);
-        if !modern && (says || met == Met::Modern) {
-            return None;
-        }
-        let listing = self.0.listing(&self.0.door().who(None).ok()?)?;
-        answer(&list.id, if modern { &listing.modern } else { &listing.legacy })
-    }
 }
 
 /// The one value of a header.
@@ -146,8 +132,7 @@ fn list(serve: &Serve, known: &http::Extensions, text: &[u8]) -> Option<Answer> 
 }
 
 async fn call(serve: &Serve, parts: &http::request::Parts, text: &[u8]) -> Option<Answer> {
-    let call = Call::of(text)?;
-    let CallParams { name, arguments, meta } = call.params;
+    let Call { id, name, arguments, meta } = Call::of(text)?;
     let meta = meta?;
     let is_named = one(&parts.headers, "mcp-name") == Some(&name);
     if !is_named || !is_plain(&meta) {
@@ -160,7 +145,6 @@ async fn call(serve: &Serve, parts: &http::request::Parts, text: &[u8]) -> Optio
     let capabilities = meta.client_capabilities()?;
     let mut params = CallToolRequestParams::new(name);
     params.arguments = arguments;
-    let id = call.id;
     let (status, said) = match serve.call_plainly(who, id.clone(), params, capabilities).await {
         Ok(result) => (StatusCode::OK, ServerJsonRpcMessage::response(result, id)),
         Err(error) => {

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test may end and say why")]
 
 mod client;
+mod piped;
 mod server;
 mod world;

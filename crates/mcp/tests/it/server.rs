@@ -142,6 +142,14 @@ async fn serve(mode: Mode, may_decide: bool) -> Serve {
 
 /// A client that takes tasks and answers questions, in front of a tool that waits at this gate.
 async fn gated() -> (Client, Arc<Notify>) {
+    let (serve, gate) = serve_gated().await;
+    let serve = serve.with_tasks_after(Duration::from_millis(1));
+    let capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
+    (Client { meta: Some(meta(&capabilities)), ..Client::of(serve) }, gate)
+}
+
+/// The server in front of a tool that waits at this gate.
+pub(crate) async fn serve_gated() -> (Serve, Arc<Notify>) {
     let (engine, gate, desk) =
         (Engine::builder().build(), Arc::new(Notify::new()), Desk::default());
     let schema = json!({"type": "object", "properties": {}});
@@ -151,10 +159,7 @@ async fn gated() -> (Client, Arc<Notify>) {
     let source = FixedSource::new("test", vec![Entry::Local(Arc::new(tool))]);
     engine.catalog().attach(&source).await.unwrap();
     let door = Arc::new(EngineDoor(engine, true));
-    let serve = Serve::new(door, desk, Mode::Direct, [1; 32]);
-    let serve = serve.with_tasks_after(Duration::from_millis(1));
-    let capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
-    (Client { meta: Some(meta(&capabilities)), ..Client::of(serve) }, gate)
+    (Serve::new(door, desk, Mode::Direct, [1; 32]), gate)
 }
 
 /// What each request of today's revision says of its client.
@@ -167,12 +172,12 @@ pub(crate) fn meta(capabilities: &Value) -> Value {
 }
 
 /// One client.
-struct Client {
-    input: WriteHalf<DuplexStream>,
+pub(crate) struct Client {
+    pub(crate) input: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     number: u64,
     /// What each request of today's revision says of its client; none = the client shook hands.
-    meta: Option<Value>,
+    pub(crate) meta: Option<Value>,
 }
 
 impl Client {
@@ -184,7 +189,7 @@ impl Client {
         Self::of(serve(mode, may_decide).await)
     }
 
-    fn of(serve: Serve) -> Self {
+    pub(crate) fn of(serve: Serve) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(serve.over(input, output));
@@ -192,16 +197,16 @@ impl Client {
         Self { input, lines: BufReader::new(output).lines(), number: 0, meta: None }
     }
 
-    async fn send(&mut self, message: &Value) {
+    pub(crate) async fn send(&mut self, message: &Value) {
         self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    async fn next(&mut self) -> Value {
+    pub(crate) async fn next(&mut self) -> Value {
         serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
     }
 
     /// Asks, and answers questions of the server on the way with this.
-    async fn ask(&mut self, method: &str, mut params: Value, answer: &Value) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, mut params: Value, answer: &Value) -> Value {
         self.number += 1;
         if let Some(meta) = &self.meta {
             params["_meta"] = meta.clone();
@@ -225,11 +230,11 @@ impl Client {
     }
 
     /// A client that shakes hands.
-    async fn with_hands(mode: Mode, capabilities: Value) -> Self {
+    pub(crate) async fn with_hands(mode: Mode, capabilities: Value) -> Self {
         Self::new(mode).await.shaking(capabilities).await
     }
 
-    async fn shaking(self, capabilities: Value) -> Self {
+    pub(crate) async fn shaking(self, capabilities: Value) -> Self {
         let mut client = self;
         let info = json!({"name": "t", "version": "1"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
@@ -240,7 +245,7 @@ impl Client {
     }
 
     /// A client of today's revision.
-    async fn of_today(capabilities: Value) -> Self {
+    pub(crate) async fn of_today(capabilities: Value) -> Self {
         Self { meta: Some(meta(&capabilities)), ..Self::new(Mode::Direct).await }
     }
 

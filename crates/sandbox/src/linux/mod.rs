@@ -30,6 +30,7 @@ pub use gvisor::Gvisor;
 pub use here::run_here;
 pub use local::Local;
 pub(crate) use root::open_really;
+pub(crate) use sys::forget_pages;
 
 use std::ffi::OsString;
 

@@ -529,3 +529,12 @@ pub(super) fn go_first() {
         libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const order);
     }
 }
+
+/// Lets go of the pages of a mapping that is as its file is: what is touched again is read from there again.
+#[expect(unsafe_code, reason = "nothing safe says what becomes of pages")]
+pub(crate) fn forget_pages(mapping: std::ops::Range<usize>) {
+    let start = std::ptr::with_exposed_provenance_mut(mapping.start);
+    // SAFETY: the caller names a private mapping of a file that is mapped to be read alone: there is nothing in it that the file has not, so
+    // whoever reads there finds the same as before.
+    unsafe { libc::madvise(start, mapping.len(), libc::MADV_DONTNEED) };
+}
