@@ -82,3 +82,80 @@ fn this_program_is_a_server_of_its_own_tools() {
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert!(env.read("notes.md").is_some());
 }
+
+/// A client of ours sees a server's tools through us, with what they say to programs, and reads the pages that they name.
+#[test]
+fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
+    let env = TestEnv::new();
+    env.write("server.py", FIXTURE);
+    let path = |name: &str| env.root().join(name).display().to_string();
+    let meta =
+        |page: &str| json!({"ui": {"resourceUri": page}, "dev.toolcrib/call": {"trust": "tool"}});
+    let tool = |name: &str, page: &str| json!({"name": name, "inputSchema": {"type": "object"}, "_meta": meta(page)});
+    for (server, own, shared) in
+        [("one", "ui://one/page", "ui://both"), ("two", "ui://two/page", "ui://both")]
+    {
+        let page = |uri: &str| json!({"uri": uri, "mimeType": "text/html;profile=mcp-app", "text": format!("<p>{server}"), "_meta": {"ui": {"prefersBorder": true}}});
+        env.write(
+            &format!("{server}/tools.json"),
+            json!([tool("own", own), tool("shared", shared)]).to_string(),
+        );
+        let pages =
+            json!({own: page(own), shared: page(shared), "ui://secret": page("ui://secret")});
+        env.write(&format!("{server}/pages.json"), pages.to_string());
+        env.run(&["mcp", "add", server, "--", "python3", &path("server.py"), &path(server)])
+            .code(0);
+        env.run(&["mcp", "test", server]).code(0);
+    }
+    let mut server = env.filter(&["mcp", "serve"]);
+    let mut id = 0;
+    let mut ask = |method: &str, params: Value| {
+        id += 1;
+        server.ask(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        )
+    };
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    ask("initialize", hello);
+    let listed = ask("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let tool = tools.iter().find(|tool| tool["name"] == "one__own").unwrap();
+    assert_eq!(tool["_meta"], json!({"ui": {"resourceUri": "ui://one/page"}}));
+    let resources = ask("resources/list", json!({}))["result"]["resources"].to_string();
+    assert!(resources.contains("ui://two/page"), "{resources}");
+    let read = ask("resources/read", json!({"uri": "ui://one/page"}));
+    let contents = &read["result"]["contents"][0];
+    assert_eq!(
+        (&contents["text"], &contents["mimeType"]),
+        (&json!("<p>one"), &json!("text/html;profile=mcp-app")),
+        "{read}"
+    );
+    assert_eq!(contents["_meta"], json!({"ui": {"prefersBorder": true}}));
+    // One server must not show itself as the other.
+    let both = ask("resources/read", json!({"uri": "ui://both"}));
+    assert!(
+        both["error"]["message"].as_str().unwrap().contains("two servers have ui://both"),
+        "{both}"
+    );
+    for nothing in ["ui://none", "file:///etc/passwd"] {
+        let refused = ask("resources/read", json!({"uri": nothing}));
+        assert!(refused["error"]["message"].as_str().unwrap().contains("there is no"), "{refused}");
+    }
+    // Whoever does not see the tool does not read its page.
+    env.run(&["tool", "disable", "one__own"]).code(0);
+    env.run(&["tool", "disable", "one__shared"]).code(0);
+    let mut server = env.filter(&["mcp", "serve"]);
+    let mut ask = |method: &str, params: Value| {
+        server.ask(
+            &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string(),
+        )
+    };
+    ask(
+        "initialize",
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+    );
+    let refused = ask("resources/read", json!({"uri": "ui://one/page"}));
+    assert!(refused.get("error").is_some(), "{refused}");
+    let read = ask("resources/read", json!({"uri": "ui://both"}));
+    assert_eq!(read["result"]["contents"][0]["text"], "<p>two", "{read}");
+}

@@ -10,9 +10,10 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
     CompleteRequestParams, CompleteResult, ContentBlock, CreateTaskResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult,
-    Implementation, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetSkillRequestParams,
+    GetSkillResult, GetTaskParams, GetTaskResult, Implementation, InputResponses,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, RequestId,
     ResourceContents, Role, ServerCapabilities, ServerConfig, ServerResult, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
@@ -27,7 +28,7 @@ use super::offer::{Listing, Listings};
 use super::plain::Lists;
 use super::tasks::{Ends, Tasks};
 use super::tickets::{Step, Tickets, Work};
-use super::{Body, Door, Mode, Who, answer, approval, offer};
+use super::{Body, Door, Mode, Who, answer, approval, offer, skills};
 use crate::desk::{Caller, Desk, Questions};
 use crate::lines::Lines;
 
@@ -85,6 +86,7 @@ impl Serve {
             .enable_resources()
             .enable_completions()
             .enable_tasks()
+            .enable_skills()
             .build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
@@ -552,7 +554,9 @@ impl ServerHandler for Serve {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.0.door.shelf().resources(&self.who(&context)?).await;
+        let who = self.who(&context)?;
+        let view = self.0.door.view(&who);
+        let resources = self.0.door.shelf().resources(&who, &view).await;
         Ok(ListResourcesResult::with_all_items(resources.into_iter().map(resource).collect()))
     }
 
@@ -577,7 +581,8 @@ impl ServerHandler for Serve {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let who = self.who(&context)?;
         let uri = params.uri;
-        let read = self.0.door.shelf().read(&who, &uri).await;
+        let view = self.0.door.view(&who);
+        let read = self.0.door.shelf().read(&who, &view, &uri).await;
         let read = read.map_err(|words| ErrorData::internal_error(words, None))?;
         let Some(contents) = read else {
             let data = serde_json::json!({"uri": uri});
@@ -595,7 +600,33 @@ impl ServerHandler for Serve {
             Some(media_type) => told.with_mime_type(media_type),
             None => told,
         };
+        let told = match contents.meta.is_empty() {
+            true => told,
+            false => told.with_meta(MetaObject(contents.meta)),
+        };
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![told])))
+    }
+
+    async fn list_skills(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let skills = self.0.door.shelf().skills(&self.who(&context)?).await;
+        let skills = skills.into_iter().filter_map(skills::entry).collect();
+        Ok(ListSkillsResult::with_all_items(skills))
+    }
+
+    async fn get_skill(
+        &self,
+        params: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let skills = self.0.door.shelf().skills(&self.who(&context)?).await;
+        let mut entries = skills.into_iter().filter_map(skills::entry);
+        let found = entries.find(|skill| skill.uri == params.uri);
+        let none = || ErrorData::invalid_params(format!("there is no skill {}", params.uri), None);
+        found.map(GetSkillResult::new).ok_or_else(none)
     }
 
     fn accepted_subscription_filter(

@@ -316,3 +316,42 @@ async fn a_call_that_is_stopped_takes_its_task_back() {
     }
     panic!("{:?}", world.calls());
 }
+
+#[tokio::test]
+async fn what_a_tool_says_to_programs_is_part_of_it_and_its_page_is_read_when_asked_for() {
+    let ui = json!({"resourceUri": "ui://fx/page", "visibility": ["model"]});
+    let tools = json!([{"name": "shown", "inputSchema": {"type": "object"},
+        "_meta": {"ui": ui, "vendor/x": 1, "dev.toolcrib/call": {"trust": "tool"}}}]);
+    let page = json!({"uri": "ui://fx/page", "mimeType": "text/html;profile=mcp-app", "text": "<p>",
+        "_meta": {"ui": {"csp": {}}}});
+    let pages = json!({"ui://fx/page": page, "ui://fx/other": page.clone(), "ui://fx/long":
+        {"uri": "ui://fx/long", "text": "x".repeat(5 << 20)}});
+    let (tools, pages) = (tools.to_string(), pages.to_string());
+    let world = world(&[("tools.json", &tools), ("pages.json", &pages)], |_| {}).await;
+    let Some(world) = world else { return };
+    let view = world.engine.catalog().view(&std::sync::Arc::default());
+    let spec = view.find("fx__shown").unwrap().spec();
+    let meta = spec.meta.as_ref().unwrap();
+    assert_eq!(json!(meta.as_map()), json!({"ui": ui, "vendor/x": 1}), "our own words are ours");
+    let client = std::fs::read_to_string(world.folder.path().join("client")).unwrap();
+    assert!(client.contains("io.modelcontextprotocol/ui"), "{client}");
+    assert!(!world.calls().iter().any(|call| call.starts_with("read")), "{:?}", world.calls());
+    let read = world.connection.read("ui://fx/page").await.unwrap().unwrap();
+    assert_eq!((read.body.as_bytes(), read.meta.contains_key("ui")), (&b"<p>"[..], true));
+    assert_eq!(world.connection.read("ui://fx/none").await.unwrap(), None);
+    // What comes under another address is not what was asked for.
+    assert_eq!(world.connection.read("ui://fx/other").await.unwrap(), None);
+    let long = world.connection.read("ui://fx/long").await.unwrap_err();
+    assert!(long.message.contains("more than 4194304 bytes"), "{long}");
+}
+
+#[tokio::test]
+async fn nothing_is_read_from_a_server_that_calls_itself_something_else() {
+    let page = json!({"ui://a/b": {"uri": "ui://a/b", "text": "x"}}).to_string();
+    let Some(world) = world(&[("pages.json", &page)], |_| {}).await else { return };
+    assert!(world.connection.read("ui://a/b").await.unwrap().is_some());
+    world.connection.disconnect().await;
+    std::fs::write(world.folder.path().join("name"), "impostor").unwrap();
+    let refused = world.connection.read("ui://a/b").await.unwrap_err();
+    assert!(refused.message.contains("toolcrib mcp review fx"), "{refused}");
+}
