@@ -42,7 +42,8 @@ impl Skill {
 pub fn whole(folder: &Path) -> Result<WholeSkill, String> {
     let (mut files, mut room) = (Vec::new(), MAX_BYTES);
     for path in skill_folder::plain_files(folder, MAX_FILES)? {
-        let bytes = file::bytes(folder, &folder.join(&path), room)?;
+        let bytes = file::bytes(folder, &folder.join(&path), room)
+            .map_err(|fault| format!("has the file {path}, which {fault}"))?;
         room = room.saturating_sub(bytes.len() as u64);
         files.push((path, bytes));
     }

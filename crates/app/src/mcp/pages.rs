@@ -19,7 +19,7 @@ fn named<'a>(
     servers: &'a McpServers,
     view: &'a View,
 ) -> impl Iterator<Item = (&'a Arc<Connection>, &'a str)> {
-    view.tools.iter().map(Entry::spec).filter_map(|spec| {
+    view.tools.iter().map(Entry::spec).filter_map(move |spec| {
         let page = spec.meta.as_ref()?.page()?;
         let connection = servers.connection(spec.group.as_deref()?)?;
         let name = connection.config().name.as_str();

@@ -1,14 +1,17 @@
 //! A server in a process of its own: well-behaved, broken, hostile.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_core::{
     Batch, Block, Call, ErrorType, Invoker as _, Origin, OutcomeKind, RawArgs, Status,
 };
-use toolcrib_mcp::client::{Change, McpSource, ServerName, State};
+use toolcrib_mcp::client::{
+    Change, Connection, Http, McpSource, Remote, ServerConfig, ServerName, State,
+};
 
-use crate::world::{World, world};
+use crate::world::{Memory, World, world};
 
 async fn plain() -> Option<World> {
     world(&[], |_| {}).await
@@ -354,4 +357,45 @@ async fn nothing_is_read_from_a_server_that_calls_itself_something_else() {
     std::fs::write(world.folder.path().join("name"), "impostor").unwrap();
     let refused = world.connection.read("ui://a/b").await.unwrap_err();
     assert!(refused.message.contains("toolcrib mcp review fx"), "{refused}");
+}
+
+/// A server that takes nobody: each request is answered 401.
+async fn takes_nobody() -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let answer = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                let _ = stream.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    port
+}
+
+/// A far server at an http address that wanted a login was said to have failed in the words of the library.
+#[tokio::test]
+async fn what_helps_is_said_where_a_server_does_not_take_who_we_are() {
+    let port = takes_nobody().await;
+    let check = async |host: &str, header: Option<&str>, words: &[&str]| {
+        let headers = header.map(|value| ("Authorization".to_owned(), value.to_owned()));
+        let url = format!("http://{host}:{port}/mcp");
+        let remote =
+            Remote::Http(Http { url, headers: headers.into_iter().collect(), ..Http::default() });
+        let config = ServerConfig::new(ServerName::new("far").unwrap(), remote);
+        let connection = Connection::new(config, Arc::new(Memory::default()));
+        let error = connection.connect().await.unwrap_err();
+        let said = format!("{} {error} {:?}", connection.state(), error.detail);
+        for part in words {
+            assert!(said.contains(part), "{host}: {said}");
+        }
+    };
+    check("127.0.0.1", None, &["run `toolcrib mcp auth far`"]).await;
+    check("127.0.0.1", Some("Bearer x"), &["does not take the header", "mcp.toml"]).await;
+    // Another name of this machine stands for another machine.
+    let far = "[::ffff:127.0.0.1]";
+    check(far, None, &["https address in mcp.toml", "toolcrib mcp auth far"]).await;
 }

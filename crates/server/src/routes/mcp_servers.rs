@@ -17,11 +17,11 @@ struct McpServerRow {
     /// Its name, which its tools begin with.
     name: String,
     /// How it is reached.
-    transport: Transport,
+    transport: McpTransport,
     /// Whether it is believed where it says that a tool only reads.
     trusted: bool,
     /// How it stands.
-    state: ServerState,
+    state: McpServerState,
     /// What it calls itself, while it is connected.
     server: Option<String>,
     /// The revision of the protocol that is spoken, while it is connected.
@@ -29,7 +29,7 @@ struct McpServerRow {
     /// Tools that it has here.
     tools: usize,
     /// Tools that differ from what was reviewed, known while it is connected: nobody can call them before `toolcrib mcp review`.
-    held: Vec<HeldTool>,
+    held: Vec<McpHeldTool>,
     /// Why it cannot be reached, without the values of secrets.
     last_error: Option<String>,
 }
@@ -37,7 +37,7 @@ struct McpServerRow {
 /// How a server is reached.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Transport {
+enum McpTransport {
     /// A program of this machine, over its input and output.
     Stdio,
     /// Streamable HTTP.
@@ -47,7 +47,7 @@ enum Transport {
 /// How a server stands.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ServerState {
+enum McpServerState {
     /// Nobody has called it, or not for a while.
     Idle,
     /// It is being started or asked.
@@ -62,17 +62,17 @@ enum ServerState {
 
 /// A tool that waits for a review.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct HeldTool {
+struct McpHeldTool {
     /// The name that the server gives it.
     tool: String,
     /// How it differs.
-    change: HeldChange,
+    change: McpHeldChange,
 }
 
 /// How a tool differs from what was reviewed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum HeldChange {
+enum McpHeldChange {
     /// It was not there.
     New,
     /// Its definition, or its server, is another.
@@ -103,29 +103,29 @@ async fn row(daemon: &Daemon, connection: &Connection, tools: usize) -> McpServe
     let config = connection.config();
     let masked = |text| daemon.toolcrib().engine().sealing().secrets.mask(text);
     let (state, server, protocol, last_error) = match connection.state() {
-        Stands::Idle => (ServerState::Idle, None, None, None),
-        Stands::Connecting => (ServerState::Connecting, None, None, None),
+        Stands::Idle => (McpServerState::Idle, None, None, None),
+        Stands::Connecting => (McpServerState::Connecting, None, None, None),
         Stands::Connected { server, protocol } => {
-            (ServerState::Connected, Some(masked(server)), Some(protocol), None)
+            (McpServerState::Connected, Some(masked(server)), Some(protocol), None)
         }
         stands @ Stands::NeedsAuthorization { .. } => {
-            (ServerState::NeedsAuthorization, None, None, Some(stands.to_string()))
+            (McpServerState::NeedsAuthorization, None, None, Some(stands.to_string()))
         }
-        Stands::Error { reason } => (ServerState::Error, None, None, Some(masked(reason))),
+        Stands::Error { reason } => (McpServerState::Error, None, None, Some(masked(reason))),
     };
-    let held = connection.held_now().await.into_iter().map(|held| HeldTool {
+    let held = connection.held_now().await.into_iter().map(|held| McpHeldTool {
         tool: masked(held.tool),
         change: match held.change {
-            Change::New => HeldChange::New,
-            Change::Changed => HeldChange::Changed,
-            Change::Gone => HeldChange::Gone,
+            Change::New => McpHeldChange::New,
+            Change::Changed => McpHeldChange::Changed,
+            Change::Gone => McpHeldChange::Gone,
         },
     });
     McpServerRow {
         name: config.name.to_string(),
         transport: match config.remote {
-            Remote::Stdio(_) => Transport::Stdio,
-            Remote::Http(_) => Transport::Http,
+            Remote::Stdio(_) => McpTransport::Stdio,
+            Remote::Http(_) => McpTransport::Http,
         },
         trusted: config.trusted,
         state,

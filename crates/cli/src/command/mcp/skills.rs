@@ -66,7 +66,7 @@ pub(super) async fn run(command: &McpSkills, json: bool) -> Result<u8, Failure> 
                 "{name} lists no skill {wanted}; `toolcrib mcp skills {name}` shows them"
             ))
         })?;
-        enable(name, &connection, skill, &command.world.workspace).await?;
+        enable(name, &connection, skill, command.world.workspace.as_ref()).await?;
     }
     connection.disconnect().await;
     show(name, &offered, json)
@@ -77,7 +77,7 @@ async fn enable(
     server: &str,
     connection: &Connection,
     skill: &OfferedSkill,
-    workspace: &Option<PathBuf>,
+    workspace: Option<&PathBuf>,
 ) -> Result<(), Failure> {
     let refused = |why: &str| Failure::run(format!("the skill {} of {server} {why}", skill.name));
     let files = skill.files.as_ref().map_err(|why| refused(why))?;
@@ -114,8 +114,8 @@ async fn enable(
 }
 
 /// Whether another skill has the name: both would be lost.
-async fn taken(server: &str, skill: &str, workspace: &Option<PathBuf>) -> Result<(), Failure> {
-    let places = Places { workspace: workspace.clone(), tools: Vec::new() };
+async fn taken(server: &str, skill: &str, workspace: Option<&PathBuf>) -> Result<(), Failure> {
+    let places = Places { workspace: workspace.cloned(), tools: Vec::new() };
     let own = folder(server)?;
     let looked = tokio::task::spawn_blocking(move || Shelf::open(&places, true)).await;
     let shelf = looked.map_err(|error| Failure::run(error.to_string()))??;
@@ -165,7 +165,7 @@ fn show(server: &str, offered: &[OfferedSkill], json: bool) -> Result<u8, Failur
         terminal::one_line(text.unwrap_or_default())
     };
     if json {
-        let row = |skill: &OfferedSkill| {
+        let row = |skill: &OfferedSkill| -> Result<Value, Failure> {
             let files = skill.files.as_ref().map(|files| {
                 files
                     .iter()
