@@ -588,10 +588,12 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     };
     if let Some(own) = config_folder() {
         add(Scope::User, &own);
-        folders.skills.extend(skills_of_servers(&own));
     }
     if let Some(workspace) = workspace {
         add(Scope::Project, &workspace.join(PROJECT));
+    }
+    if let Some(own) = config_folder() {
+        folders.skills.extend(skills_of_servers(&own));
     }
     // Folders that other programs of this kind share (Agent Skills).
     let shared = [".agents", ".claude"];
