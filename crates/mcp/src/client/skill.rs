@@ -127,7 +127,7 @@ impl Connection {
             return Ok(bytes);
         }
         Err(ToolError::execution(format!(
-            "The file {path} of the MCP server {name} is not the one that it described, so the skill was not taken over. Look at it again."
+            "The file {path} of the MCP server {name} is not the one that it described. Look at its skills again."
         )))
     }
 }

@@ -82,7 +82,7 @@ enum McpHeldChange {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/mcp", Role::Viewer, "Lists the MCP servers that are on.")
+    let list = Operation::get("/mcp/servers", Role::Viewer, "Lists the MCP servers that are on.")
         .about("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
         .tag("mcp");
     api.add(list.ok::<Page<McpServerRow>>("All of them.").etagged(), list_servers);

@@ -106,7 +106,7 @@ async fn servers_are_listed_with_how_they_stand() {
         settings.mcp_servers = vec![ServerConfig { enabled: true, ..server }];
     });
     let daemon = TestDaemon::with(plan).await;
-    let list = daemon.client().get("/api/v1/mcp").await.expect(200);
+    let list = daemon.client().get("/api/v1/mcp/servers").await.expect(200);
     let row = &list["items"][0];
     assert_eq!(
         (&row["name"], &row["transport"], &row["tools"]),

@@ -90,7 +90,7 @@ async fn enable(
         std::fs::create_dir_all(path.parent().unwrap_or(&from))?;
         std::fs::write(
             path,
-            READ,
+            read.map_err(|error| refused(&format!("was not taken over. {}", error.message)))?,
         )?;
     }
     let whole = library::whole(&from).map_err(|fault| refused(&fault))?;
