@@ -237,7 +237,7 @@ impl Invoker for Endless {
 #[tokio::test]
 async fn what_a_stopped_batch_has_asked_is_withdrawn() {
     let send = Arc::new(risky("send"));
-    let scene = Scene::new([call("send", 1), say("unheard")], &[&send]).await;
+    let scene = Scene::asking(Later, [call("send", 1), say("unheard")], &[&send]).await;
     let mut driver = scene.driver();
     driver.invoker = Arc::new(Endless(scene.engine.clone()));
     let conversation = ConversationId::fresh();
