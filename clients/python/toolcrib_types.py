@@ -358,6 +358,17 @@ class StopBody(TypedDict, closed=True):
     stop_running: NotRequired[bool | None]
 
 
+McpTransport: TypeAlias = Literal['stdio', 'http']
+
+
+McpServerState: TypeAlias = Literal[
+    'idle', 'connecting', 'connected', 'needs_authorization', 'error'
+]
+
+
+McpHeldChange: TypeAlias = Literal['new', 'changed', 'gone']
+
+
 Effect: TypeAlias = Literal['allow', 'ask', 'deny']
 
 
@@ -895,6 +906,11 @@ class Stopped(TypedDict):
     calls: list[StoppedCall]
 
 
+class McpHeldTool(TypedDict):
+    tool: str
+    change: McpHeldChange
+
+
 class RuleRow(TypedDict):
     number: int
     effect: Effect
@@ -1098,6 +1114,18 @@ class UsageDocumentPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class McpServerRow(TypedDict):
+    name: str
+    transport: McpTransport
+    trusted: bool
+    state: McpServerState
+    server: NotRequired[str | None]
+    protocol: NotRequired[str | None]
+    tools: int
+    held: list[McpHeldTool]
+    last_error: NotRequired[str | None]
+
+
 class RuleRowPage(TypedDict):
     items: list[RuleRow]
     next: NotRequired[str | None]
@@ -1110,4 +1138,9 @@ class SwitchRowPage(TypedDict):
 
 class ToolRowPage(TypedDict):
     items: list[ToolRow]
+    next: NotRequired[str | None]
+
+
+class McpServerRowPage(TypedDict):
+    items: list[McpServerRow]
     next: NotRequired[str | None]

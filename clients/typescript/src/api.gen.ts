@@ -358,7 +358,10 @@ export interface paths {
          */
         put: operations["put_chains_name"];
         post?: never;
-        /** Removes a script. */
+        /**
+         * Removes a script.
+         * @description It needs `If-Match`.
+         */
         delete: operations["delete_chains_name"];
         options?: never;
         head?: never;
@@ -653,6 +656,26 @@ export interface paths {
         post: operations["post_mcp"];
         /** Ends the session of an MCP client. */
         delete: operations["delete_mcp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the MCP servers that are on.
+         * @description None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).
+         */
+        get: operations["get_mcp_servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2062,7 +2085,7 @@ export interface components {
         };
         /** @description A script to keep. */
         ChainText: {
-            /** @description Its text. Its first lines say what it does (`# description: ...`) and what it takes (`# parameters: {...}`, `# required: [...]`). */
+            /** @description Its text. Its first lines say what it does (`# description: ...`), what it takes (`# parameters: {...}`, `# required: [...]`) and where it runs (`# level: expression|full|auto`). */
             code: string;
         };
         /** @description A part of a list. */
@@ -2394,6 +2417,50 @@ export interface components {
              */
             stop_running: boolean | null;
         };
+        /** @description A part of a list. */
+        McpServerRowPage: {
+            /** @description The rows. */
+            items: components["schemas"]["McpServerRow"][];
+            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            next?: string | null;
+        };
+        /** @description A server in a list. */
+        McpServerRow: {
+            /** @description Its name, which its tools begin with. */
+            name: string;
+            /** @description How it is reached. */
+            transport: components["schemas"]["McpTransport"];
+            /** @description Whether it is believed where it says that a tool only reads. */
+            trusted: boolean;
+            /** @description How it stands. */
+            state: components["schemas"]["McpServerState"];
+            /** @description What it calls itself, while it is connected. */
+            server?: string | null;
+            /** @description The revision of the protocol that is spoken, while it is connected. */
+            protocol?: string | null;
+            /**
+             * Format: uint
+             * @description Tools that it has here.
+             */
+            tools: number;
+            /** @description Tools that differ from what was reviewed, known while it is connected: nobody can call them before `toolcrib mcp review`. */
+            held: components["schemas"]["McpHeldTool"][];
+            /** @description Why it cannot be reached, without the values of secrets. */
+            last_error?: string | null;
+        };
+        /** @description How a server is reached. */
+        McpTransport: "stdio" | "http";
+        /** @description How a server stands. */
+        McpServerState: "idle" | "connecting" | "connected" | "needs_authorization" | "error";
+        /** @description A tool that waits for a review. */
+        McpHeldTool: {
+            /** @description The name that the server gives it. */
+            tool: string;
+            /** @description How it differs. */
+            change: components["schemas"]["McpHeldChange"];
+        };
+        /** @description How a tool differs from what was reviewed. */
+        McpHeldChange: "new" | "changed" | "gone";
         /** @description A part of a list. */
         RuleRowPage: {
             /** @description The rows. */
@@ -6368,6 +6435,52 @@ export interface operations {
         responses: {
             /** @description It has ended. */
             204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_mcp_servers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerRowPage"];
+                };
+            };
+            /** @description It has not changed since the answer with that `ETag`. */
+            304: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -52,13 +52,18 @@ impl Toolcrib {
         name: &str,
         code: &str,
     ) -> Result<KeptChain, ChainError> {
-        let folder = ChainFolder::new(folder);
-        let is_there = folder.text(name).is_ok();
+        let (folder, named) = (ChainFolder::new(folder), name.to_owned());
+        let (looked, asked) = (folder.clone(), named.clone());
+        let is_there = aside(move || Ok(looked.text(&asked).is_ok())).await?;
         if !is_there && let Some(spec) = self.spec(name) {
             let why = format!("there is a tool {} already; choose another name", spec.name);
             return Err(ChainError::Definition(why));
         }
-        let kept = folder.save(name, code)?;
+        if let Some(setup) = self.folders.setup() {
+            toolcrib_chain::check(setup, code).await?;
+        }
+        let code = code.to_owned();
+        let kept = aside(move || folder.save(&named, &code)).await?;
         self.refresh_scripts().await;
         Ok(kept)
     }
@@ -68,7 +73,8 @@ impl Toolcrib {
     /// # Errors
     /// [`ChainError`].
     pub async fn remove_chain(&self, folder: &Path, name: &str) -> Result<(), ChainError> {
-        ChainFolder::new(folder).remove(name)?;
+        let (folder, name) = (ChainFolder::new(folder), name.to_owned());
+        aside(move || folder.remove(&name)).await?;
         self.refresh_scripts().await;
         Ok(())
     }
@@ -78,4 +84,12 @@ impl Toolcrib {
         // One that cannot be attached stays as it was, and is tried again.
         let _ = self.folders.load_chains(self.engine().catalog()).await;
     }
+}
+
+/// Work on files, on no thread that answers others.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ChainError> + Send + 'static,
+) -> Result<T, ChainError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ChainError::Unchecked(error.to_string())))
 }

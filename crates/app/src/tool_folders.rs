@@ -164,6 +164,11 @@ impl ToolFolders {
         failed.map_or(Ok(changed), Err)
     }
 
+    /// How scripts are run; `None` = they are not.
+    pub(crate) fn setup(&self) -> Option<&Setup> {
+        self.setup.as_ref()
+    }
+
     fn is_ours(&self, source: &str) -> bool {
         self.ids.iter().any(|own| own == source)
     }

@@ -137,7 +137,7 @@ fn shown(value: &Shown, named: bool) -> String {
 }
 
 /// Keeps files as artifacts, and says so in `lines`; pictures are shown too.
-fn files(
+pub(crate) fn files(
     ctx: &CallCtx,
     files: Vec<(Made, Option<Vec<u8>>)>,
     lines: &mut Vec<String>,

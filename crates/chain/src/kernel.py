@@ -63,6 +63,8 @@ class Kernel:
 
     def script(self, order):
         """Runs code that may call tools."""
+        if order.get("check"):
+            return self.checked(order["code"], "<script>")
         self.mark = order["mark"]
         bridge = Bridge(self, order["names"])
         self.loop = bridge.loop
@@ -146,12 +148,25 @@ class Kernel:
         ]
         return {"say": "done", "id": order["id"], "value": value, "raised": raised, "files": files[:FILES]}
 
-    def run(self, code, name):
+    def checked(self, code, name):
+        """Whether code could run; nothing of it does."""
+        raised = None
+        try:
+            compile(self.parsed(code, name), name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except BaseException as error:
+            raised = self.raised(error, name)
+        return {"say": "done", "id": 0, "raised": raised}
+
+    def parsed(self, code, name):
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
         tree = ast.parse(code, name)
         if returns(tree.body):
             whole = ast.parse("async def script(): pass\nawait script()", name)
             whole.body[0].body, tree = tree.body, whole
+        return tree
+
+    def run(self, code, name):
+        tree = self.parsed(code, name)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)

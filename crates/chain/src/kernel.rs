@@ -11,11 +11,12 @@ use toolcrib_sandbox::{
     Backend, Duplex, Ended, Job, Level, Network, Output, Policy, Process, Resources, Stop,
 };
 
+use crate::answer;
 use crate::expression::{Death, End, Marked, Ran, Worker, ended};
 use crate::frame;
 use crate::interpreter::Interpreter;
 use crate::printed::Printed;
-use crate::protocol::{Order, PROTOCOL, Run, Said};
+use crate::protocol::{Made, Order, PROTOCOL, Run, Said};
 use crate::refusal::{not_ready, refusal};
 use crate::scratch::Scratch;
 
@@ -62,14 +63,37 @@ pub(crate) struct Kernel {
     process: Process,
     bridge: Box<dyn Duplex>,
     output: Output,
-    backend: Arc<dyn Backend>,
-    policy: Policy,
-    folder: Scratch,
+    files: Files,
     engine: String,
     runs: u64,
     has_packages: bool,
     /// Whether it can run more.
     alive: bool,
+}
+
+/// The folder of a kernel, and how it is looked into. Dropped, it is gone.
+pub(crate) struct Files {
+    backend: Arc<dyn Backend>,
+    policy: Policy,
+    folder: Scratch,
+}
+
+impl Files {
+    /// These files of it, with their bytes where they are kept.
+    pub(crate) async fn of(&self, made: &[Made]) -> Vec<(Made, Option<Vec<u8>>)> {
+        let mut files = Vec::new();
+        for (place, made) in made.iter().enumerate() {
+            let bytes = match answer::is_kept(place, made) {
+                true => {
+                    let path = self.folder.path().join(&made.path);
+                    self.backend.get(&self.policy, &path, answer::FILE_BYTES).await.ok()
+                }
+                false => None,
+            };
+            files.push((made.clone(), bytes));
+        }
+        files
+    }
 }
 
 /// The output of one call, up to the mark that ends it.
@@ -152,9 +176,7 @@ impl Kernel {
             process,
             bridge,
             output,
-            backend: Arc::clone(making.backend),
-            policy,
-            folder,
+            files: Files { backend: Arc::clone(making.backend), policy, folder },
             engine: String::new(),
             runs: 0,
             has_packages: making.interpreter.has_packages,
@@ -189,7 +211,7 @@ impl Kernel {
     }
 
     /// The same as the worker of one script, whose files go with what comes beside it: bound first, that is dropped last.
-    pub(crate) fn for_script(self) -> (Scratch, Worker) {
+    pub(crate) fn for_script(self) -> (Files, Worker) {
         let (from, to) = tokio::io::split(self.bridge);
         let mark = format!("\0{}\0", toolcrib_core::CallId::fresh());
         let worker = Worker {
@@ -199,7 +221,7 @@ impl Kernel {
             engine: self.engine,
             output: Some(Marked { from: self.output, mark }),
         };
-        (self.folder, worker)
+        (self.files, worker)
     }
 
     /// Whether it can run more.
@@ -212,10 +234,9 @@ impl Kernel {
         self.has_packages
     }
 
-    /// A file that the code made, of at most so many bytes.
-    pub(crate) async fn file(&mut self, path: &str, most: usize) -> Option<Vec<u8>> {
-        let path = self.folder.path().join(path);
-        self.backend.get(&self.policy, &path, most).await.ok()
+    /// The files that the code made.
+    pub(crate) async fn files(&mut self, made: &[Made]) -> Vec<(Made, Option<Vec<u8>>)> {
+        self.files.of(made).await
     }
 
     async fn watch(

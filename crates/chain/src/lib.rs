@@ -36,6 +36,8 @@ pub use environment::{Environment, EnvironmentError, EnvironmentState, REQUIREME
 pub use interpreter::{Interpreter, InterpreterError};
 pub use kernels::Kernels;
 pub use pool::Workers;
-pub use script::{ByWords, ChainError, ChainFolder, Found, KeptChain, SavedChains, ToolSearch};
+pub use script::{
+    ByWords, ChainError, ChainFolder, Found, KeptChain, SavedChains, ToolSearch, check,
+};
 pub use setup::{Setup, source, source_with};
 pub use worker::worker_entry;

@@ -48,6 +48,9 @@ pub(crate) struct Script {
     /// What a kernel prints last of all.
     #[serde(default)]
     pub(crate) mark: String,
+    /// Whether it is only compiled, to see whether it could run.
+    #[serde(default)]
+    pub(crate) check: bool,
 }
 
 /// See [`Order::Thaw`].

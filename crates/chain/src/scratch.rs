@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// What the names of locks end in.
 const LOCK: &str = "lock";
 
+/// How often a lock is made anew that somebody else has swept away.
+const TRIES: usize = 100;
+
 /// A folder of one kernel, with a lock beside it, out of reach of code, that says that somebody uses it.
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -19,11 +22,17 @@ impl Scratch {
     pub(crate) fn new(within: &Path) -> io::Result<Self> {
         fs::create_dir_all(within)?;
         sweep(within);
-        let name = tempfile::Builder::new().prefix("run-").suffix(".lock").tempfile_in(within)?;
-        name.as_file().try_lock()?;
-        let folder = name.path().with_extension("");
-        private(&folder)?;
-        Ok(Self { folder, lock: name })
+        for _ in 0..TRIES {
+            let lock =
+                tempfile::Builder::new().prefix("run-").suffix(".lock").tempfile_in(within)?;
+            // Between these two steps another one's sweep may take it for left behind.
+            if lock.as_file().try_lock().is_ok() && is_named(&lock) {
+                let folder = lock.path().with_extension("");
+                private(&folder)?;
+                return Ok(Self { folder, lock });
+            }
+        }
+        Err(io::Error::other("others remove each lock that is made"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -38,6 +47,13 @@ impl Drop for Scratch {
             self.lock.disable_cleanup(true);
         }
     }
+}
+
+/// Whether a lock still has its name: nobody else can lock what has it.
+fn is_named(lock: &tempfile::NamedTempFile) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let (open, named) = (lock.as_file().metadata(), fs::symlink_metadata(lock.path()));
+    open.ok().zip(named.ok()).is_some_and(|(open, named)| open.ino() == named.ino())
 }
 
 /// A folder for its owner alone.
@@ -83,5 +99,20 @@ mod tests {
         assert_eq!(names(), 4);
         drop((one, other));
         assert_eq!(names(), 0);
+    }
+
+    /// A lock that had just been made was swept away before it was locked: of many kernels that began together some could not begin.
+    #[test]
+    fn folders_that_are_made_together_sweep_no_other_away() {
+        let within = tempfile::tempdir().unwrap();
+        let made = |_| {
+            let path = within.path().to_owned();
+            std::thread::spawn(move || (0..50).map(|_| Scratch::new(&path).map(drop)).collect())
+        };
+        let threads: Vec<_> = (0..8).map(made).collect();
+        for thread in threads {
+            let made: io::Result<Vec<()>> = thread.join().unwrap();
+            assert_eq!(made.unwrap().len(), 50);
+        }
     }
 }

@@ -229,18 +229,10 @@ impl CodeExec {
     ) -> Result<ToolOutput, ToolError> {
         let limit = limit(ctx, args, FULL_TIME);
         let ran: Ran = kernel.run(&args.code, limit, &ctx.cancel, &mut printed).await;
-        let made = match &ran.end {
-            End::Done(done) => done.files.clone(),
+        let files = match &ran.end {
+            End::Done(done) => kernel.files(&done.files).await,
             _ => Vec::new(),
         };
-        let mut files = Vec::new();
-        for (place, made) in made.into_iter().enumerate() {
-            let bytes = match answer::is_kept(place, &made) {
-                true => kernel.file(&made.path, answer::FILE_BYTES).await,
-                false => None,
-            };
-            files.push((made, bytes));
-        }
         let advice = if kernel.has_packages() { no_advice } else { offer_packages };
         answer::answer(ctx, ran, printed, About { level: Level::Full, limit, notes, files, advice })
     }

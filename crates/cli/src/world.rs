@@ -592,6 +592,9 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     if let Some(workspace) = workspace {
         add(Scope::Project, &workspace.join(PROJECT));
     }
+    if let Some(own) = config_folder() {
+        folders.skills.extend(skills_of_servers(&own));
+    }
     // Folders that other programs of this kind share (Agent Skills).
     let shared = [".agents", ".claude"];
     let home = env::home_dir().filter(|_| env::var_os("TOOLCRIB_HOME").is_none());
@@ -601,6 +604,23 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
         folders.skills.extend(skills.map(|path| Folder { scope, path }));
     }
     folders
+}
+
+/// Skills that were taken over from MCP servers, in a folder for each server, so that nobody's take the place of another's.
+pub(crate) fn server_skills(config: &Path) -> PathBuf {
+    config.join("server-skills")
+}
+
+/// Those of servers that are there still.
+fn skills_of_servers(config: &Path) -> Vec<Folder> {
+    let base = server_skills(config);
+    let servers = mcp_servers().unwrap_or_default();
+    let folder = |name: &str| Folder { scope: Scope::Server, path: base.join(name) };
+    servers
+        .iter()
+        .filter(|server| server.enabled)
+        .map(|server| folder(server.name.as_str()))
+        .collect()
 }
 
 /// Where the person's configuration, tools, agents and skills are: `$TOOLCRIB_HOME`, else the configuration folder of the XDG convention.

@@ -44,6 +44,7 @@ pub mod spill;
 pub mod store;
 pub mod taint;
 pub mod tool;
+mod tool_meta;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -89,6 +90,7 @@ pub use store::{
 pub use taint::{Label, Labels, Raised};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, Typed};
+pub use tool_meta::{MetaTooLong, ToolMeta};
 
 /// A boxed future, for the traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::name::ToolName;
 use crate::output::Trust;
 use crate::permission::Permission;
+use crate::tool_meta::ToolMeta;
 use crate::{canonical, defaults};
 
 /// Version of the form of [`ToolSpec`] in files, REST and worker protocols. A newer one is refused in clear words (DESIGN 9).
@@ -234,6 +235,9 @@ pub struct ToolSpec {
     /// definition, so that no approval outlives the program that it was given for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<String>,
+    /// What its maker says of it to the programs of clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<ToolMeta>,
 }
 
 impl ToolSpec {
@@ -267,7 +271,14 @@ impl ToolSpec {
             lazy_schema: false,
             version: "1".to_owned(),
             runs: None,
+            meta: None,
         }
+    }
+
+    /// Whether models may be offered it.
+    #[must_use]
+    pub fn is_for_models(&self) -> bool {
+        self.meta.as_ref().is_none_or(ToolMeta::is_for_models)
     }
 
     /// SHA-256 of the whole definition: approvals and records are bound to it, so a changed tool is a different tool.

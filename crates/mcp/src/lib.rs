@@ -9,6 +9,7 @@
 //! Absent on purpose: the engine, a configuration file, the environment, sampling (deprecated; refused in words), roots.
 
 pub mod client;
+mod contents;
 pub mod desk;
 mod lines;
 pub mod server;

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use toolcrib_core::{
-    Answer, ApprovalRequest, Call, CallId, DecisionRecord, Outcome, OutcomeKind, Progress, Report,
-    Watch,
+    Answer, ApprovalId, ApprovalRequest, Call, CallId, DecisionRecord, Outcome, OutcomeKind,
+    Progress, Report, Watch,
 };
 use toolcrib_providers::chat::{CallAnswer, Message};
 
@@ -22,6 +22,8 @@ pub(super) struct Calls {
     open: Mutex<Vec<Open>>,
     /// What became of the others, as far as the door answered them.
     done: Mutex<Vec<(usize, CallAnswer)>>,
+    /// Questions about calls that nobody has answered yet.
+    asked: Mutex<Vec<(CallId, ApprovalId)>>,
 }
 
 #[derive(Clone)]
@@ -61,7 +63,8 @@ impl Calls {
 
     fn new(events: &EventSink, round: u32, open: Vec<Open>) -> Self {
         let (events, begun) = (Arc::clone(events), Instant::now());
-        Self { events, round, begun, open: Mutex::new(open), done: Mutex::default() }
+        let (done, asked) = (Mutex::default(), Mutex::default());
+        Self { events, round, begun, open: Mutex::new(open), done, asked }
     }
 
     /// Whether this call has no final state yet.
@@ -90,6 +93,15 @@ impl Calls {
     /// What became of the calls that the door has answered, by their place; given once.
     pub(super) fn take_done(&self) -> Vec<(usize, CallAnswer)> {
         std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The questions that nobody has answered; given once.
+    pub(super) fn take_asked(&self) -> Vec<ApprovalId> {
+        self.asked().drain(..).map(|(_, question)| question).collect()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Vec<(CallId, ApprovalId)>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says how those calls ended that somebody else than the door has answered: a person, a guard, or whoever stopped the run.
@@ -140,11 +152,13 @@ impl Calls {
 
 impl Watch for Calls {
     fn asked(&self, request: &ApprovalRequest) {
+        self.asked().push((request.call, request.id));
         let approval = Box::new(request.clone());
         self.tell(request.call, ToolState::ApprovalRequested { approval });
     }
 
     fn decided(&self, request: &ApprovalRequest, record: &DecisionRecord) {
+        self.asked().retain(|(_, question)| *question != request.id);
         let (approval, decision) = (request.id, record.clone());
         self.tell(request.call, ToolState::ApprovalResponded { approval, decision });
     }
@@ -154,6 +168,9 @@ impl Watch for Calls {
     }
 
     fn answered(&self, answer: &Answer) {
+        if let Answer::Done(outcome) = answer {
+            self.asked().retain(|(call, _)| *call != outcome.call);
+        }
         // A question has its result when a person has answered it.
         if let Answer::Done(outcome) = answer
             && asked(outcome).is_none()

@@ -257,21 +257,27 @@ impl Work<'_> {
     pub(super) async fn withdraw(&self, machine: &Machine) {
         let Next::AskPerson(pending) = machine.next() else { return };
         for wait in pending {
-            let record = DecisionRecord {
-                decision: Decision::Deny { note: None },
-                decided_by: "stopped".to_owned(),
-                decided_at: self.driver.clock.now_ms(),
-            };
-            // One that was decided about meanwhile needs nothing.
             match (&wait.what, wait.asked) {
-                (Waits::Approval(request), _) => {
-                    let _ = self.driver.invoker.decide(request.id, record).await;
-                }
+                (Waits::Approval(request), _) => self.withdrawn(request.id).await,
+                // One that was answered meanwhile needs nothing.
                 (Waits::Answer(_), Some(id)) => {
-                    let _ = self.driver.approvals.decide(id, record).await;
+                    let _ = self.driver.approvals.decide(id, self.no_longer()).await;
                 }
                 (Waits::Answer(_), None) => {}
             }
+        }
+    }
+
+    /// Nobody is asked about this call any more, and it does not run. One that was decided about meanwhile needs nothing.
+    pub(super) async fn withdrawn(&self, question: ApprovalId) {
+        let _ = self.driver.invoker.decide(question, self.no_longer()).await;
+    }
+
+    fn no_longer(&self) -> DecisionRecord {
+        DecisionRecord {
+            decision: Decision::Deny { note: None },
+            decided_by: "stopped".to_owned(),
+            decided_at: self.driver.clock.now_ms(),
         }
     }
 }

@@ -45,7 +45,7 @@ impl Work<'_> {
             within: None,
         };
         let running = self.driver.invoker.invoke_watched(batch, Arc::clone(&self.calls) as _);
-        let mut running = std::pin::pin!(running);
+        let mut running = Box::pin(running);
         let answers = tokio::select! {
             answers = &mut running => answers,
             () = self.control.token().cancelled() => {
@@ -53,6 +53,10 @@ impl Work<'_> {
                 match tokio::time::timeout(STOPPING, running).await {
                     Ok(answers) => answers,
                     Err(_) => {
+                        // What the others of the batch wait for will not go on: nobody is asked about it any more.
+                        for question in self.calls.take_asked() {
+                            self.withdrawn(question).await;
+                        }
                         // Those that have ended keep their results; only the others are answered as stopped.
                         for (index, answer) in self.calls.take_done() {
                             machine.keep(index, answer);

@@ -13,6 +13,22 @@ pub(super) const MAX_BYTES: u64 = 256 * 1024;
 /// # Errors
 /// What is wrong, as a fragment.
 pub(super) fn read(folder: &Path, path: &Path) -> Result<String, String> {
+    let bytes = bytes(folder, path, MAX_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    if text.contains('\0') {
+        return Err("is not text: it holds NUL bytes".to_owned());
+    }
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+/// The bytes of `path`, at most so many, under the same rule.
+///
+/// # Errors
+/// What is wrong, as a fragment.
+pub(super) fn bytes(folder: &Path, path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let real = path.canonicalize().map_err(unreadable)?;
     if !real.starts_with(folder.canonicalize().map_err(unreadable)?) {
@@ -24,18 +40,11 @@ pub(super) fn read(folder: &Path, path: &Path) -> Result<String, String> {
         return Err("is not a file".to_owned());
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err("is longer than 256 KB".to_owned());
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        return Err(format!("is longer than {} KB", most / 1024));
     }
-    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
-    if text.contains('\0') {
-        return Err("is not text: it holds NUL bytes".to_owned());
-    }
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
+    Ok(bytes)
 }
 
 /// The entries of a folder by name, without hidden ones; a folder that does not exist has none.

@@ -12,7 +12,7 @@ use toolcrib_core::{
 };
 
 use super::load::LibraryHandle;
-use super::place::Place;
+use super::place::{Place, Scope};
 use super::skill::{Skill, SkillBody};
 
 /// Its name.
@@ -160,6 +160,7 @@ fn output(body: &SkillBody) -> ToolOutput {
 fn of(skill: &Skill, text: String, source: String) -> ToolOutput {
     let trust = match &skill.place {
         Place::BuiltIn => Trust::Tool,
+        Place::File { scope: Scope::Server, .. } => Trust::External,
         Place::File { .. } => Trust::Workspace,
     };
     ToolOutput::text(text).from(trust, source).with_structured(json!({

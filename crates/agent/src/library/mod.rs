@@ -20,6 +20,7 @@ mod skill;
 mod skill_folder;
 mod slash;
 mod tools;
+mod whole;
 
 pub use agent::{Agent, DEFAULT_ROLE, GENERAL_ASSISTANT, Mode, ModelRef, template};
 pub use guide::{Guide, GuideExample};
@@ -34,6 +35,8 @@ pub use slash::slash;
 pub use tools::{
     Check, Expanded, Expansion, ON_DEVICE_TOOLS, ToolNames, Tools, Unknown, expand, skill_limit,
 };
+
+pub use whole::{WholeSkill, whole};
 
 #[cfg(test)]
 mod tests;

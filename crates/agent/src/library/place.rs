@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 /// Whose folder it is. Later ones come first: an agent of the project replaces one of the user (issue: agents as files).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
+    /// An MCP server's: skills that the person has taken over from it. Words of a stranger.
+    Server,
     /// The person's own, for every workspace.
     User,
     /// The workspace's.

@@ -136,6 +136,19 @@ pub(super) fn files(folder: &Path) -> Vec<String> {
     names.map(|(path, _)| path.display().to_string()).take(MAX_LISTED).collect()
 }
 
+/// All files of a skill, relative, in order; links are left out.
+///
+/// # Errors
+/// What is wrong, as a fragment; more files than this.
+pub(super) fn plain_files(folder: &Path, most: usize) -> Result<Vec<String>, String> {
+    let found = walk(folder, most).map_err(|problem| problem.to_string())?;
+    if found.len() > most {
+        return Err(format!("holds more than {most} files"));
+    }
+    let files = found.into_iter().filter(|(_, kind)| *kind == Kind::File);
+    Ok(files.map(|(path, _)| path.display().to_string()).collect())
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,

@@ -171,6 +171,9 @@ impl Priced {
     fn declare(&self, form: impl Fn((usize, &Entry)) -> Option<Form>) -> Offered {
         let mut offered = Offered::default();
         for (at, (entry, tokens)) in self.view.tools.iter().zip(&self.tokens).enumerate() {
+            if !entry.spec().is_for_models() {
+                continue;
+            }
             match form((at, entry)) {
                 Some(Form::Whole) => {
                     offered.whole.insert(entry.spec().name.clone());
@@ -194,7 +197,8 @@ impl Priced {
     fn groups(&self) -> Vec<ToolGroup> {
         let mut groups: BTreeMap<&str, Vec<ToolName>> = BTreeMap::new();
         let listed = self.view.tools.iter().filter(|entry| can_be_called(entry));
-        for spec in listed.map(Entry::spec).filter(|spec| spec.tier != Tier::Innate) {
+        let offered = |spec: &&Arc<ToolSpec>| spec.tier != Tier::Innate && spec.is_for_models();
+        for spec in listed.map(Entry::spec).filter(offered) {
             if let Some(group) = &spec.group {
                 groups.entry(group).or_default().push(spec.name.clone());
             }

@@ -82,6 +82,10 @@ impl Host for McpHost {
         })
     }
 
+    fn authorizations_changed(&self) -> u64 {
+        self.vault.as_ref().map_or(0, Vault::stamp)
+    }
+
     fn keep_authorization<'a>(
         &'a self,
         server: &'a str,

@@ -2,7 +2,9 @@
 
 mod door;
 mod host;
+mod pages;
 mod shelf;
+mod skills;
 
 use std::sync::{Arc, OnceLock, Weak};
 

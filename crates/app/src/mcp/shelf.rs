@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Map;
 use toolcrib_agent::library::{Kit, Step};
-use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture};
+use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture, View};
 use toolcrib_mcp::desk::Caller;
-use toolcrib_mcp::server::{Body, Contents, Message, Prompt, Refusal, Resource, Shelf, Who};
+use toolcrib_mcp::server::{Body, Contents, Message, Prompt, Refusal, Resource, Shelf, Skill, Who};
 
+use super::{pages, skills};
 use crate::toolcrib::Toolcrib;
 
 /// How the address of an artifact begins.
@@ -46,9 +48,11 @@ impl Shelves {
             Ok(text) => {
                 let text = self.toolcrib.engine().sealing().secrets.mask(text);
                 let text = toolcrib_engine::text::sanitize(&text, "text/plain").text.into_owned();
-                Contents { media_type, body: Body::Text(text) }
+                Contents { media_type, body: Body::Text(text), meta: Map::new() }
             }
-            Err(error) => Contents { media_type, body: Body::Bytes(error.into_bytes()) },
+            Err(error) => {
+                Contents { media_type, body: Body::Bytes(error.into_bytes()), meta: Map::new() }
+            }
         }))
     }
 }
@@ -116,10 +120,21 @@ impl Shelf for Shelves {
         })
     }
 
-    fn resources<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Resource>> {
+    fn skills<'a>(&'a self, _: &'a Who) -> BoxFuture<'a, Vec<Skill>> {
         Box::pin(async move {
-            let listed = self.toolcrib.stores().artifacts.list(&who.owner, LISTED);
-            listed.unwrap_or_default().into_iter().map(resource).collect()
+            let Some(library) = self.toolcrib.library() else { return Vec::new() };
+            skills::all(library.current()).await
+        })
+    }
+
+    fn resources<'a>(&'a self, who: &'a Who, view: &'a View) -> BoxFuture<'a, Vec<Resource>> {
+        Box::pin(async move {
+            let library = self.toolcrib.library().map(|library| library.current());
+            let skills = library.iter().flat_map(|library| skills::listed(library));
+            let stored = self.toolcrib.stores().artifacts.list(&who.owner, LISTED);
+            let stored = stored.unwrap_or_default().into_iter().map(resource);
+            let pages = pages::listed(self.toolcrib.mcp(), view);
+            skills.chain(pages).chain(stored).collect()
         })
     }
 
@@ -135,12 +150,27 @@ impl Shelf for Shelves {
     fn read<'a>(
         &'a self,
         who: &'a Who,
+        view: &'a View,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Option<Contents>, Refusal>> {
-        let read = match uri.strip_prefix(ARTIFACT) {
-            Some(reference) => self.read_artifact(who, reference),
-            None => Ok(None),
-        };
-        Box::pin(std::future::ready(read))
+        Box::pin(async move {
+            if let Some(reference) = uri.strip_prefix(ARTIFACT) {
+                return self.read_artifact(who, reference);
+            }
+            if let (Some(path), Some(library)) =
+                (uri.strip_prefix(skills::SKILL), self.toolcrib.library())
+            {
+                return skills::read(library.current(), path.to_owned()).await;
+            }
+            if !uri.starts_with(pages::PAGE) {
+                return Ok(None);
+            }
+            let mut read = pages::read(self.toolcrib.mcp(), view, uri).await?;
+            if let Some(Contents { body: Body::Text(text), .. }) = &mut read {
+                // A page is for a program: it is masked, and nothing in it is neutralised.
+                *text = self.toolcrib.engine().sealing().secrets.mask(std::mem::take(text));
+            }
+            Ok(read)
+        })
     }
 }

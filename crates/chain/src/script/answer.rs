@@ -6,8 +6,9 @@ use toolcrib_core::{Block, CallCtx, ToolOutput};
 use super::book::{Book, Line, Status};
 use super::drive::{Chain, End};
 use super::policy::MOST_ASKED;
+use crate::answer::files;
 use crate::expression::Death;
-use crate::protocol::{Raised, Shown, head};
+use crate::protocol::{Made, Raised, Shown, head};
 
 /// Characters of the words of an error (SPEC 4.4).
 const ERROR_CHARS: usize = 2000;
@@ -46,8 +47,14 @@ fn stopped(end: &End, seconds: f64) -> Option<(&'static str, String)> {
     }
 }
 
-/// The result of a script.
-pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) -> ToolOutput {
+/// The result of a script, with the files that it made.
+pub(super) fn answer(
+    chain: Chain<'_>,
+    end: End,
+    made: Vec<(Made, Option<Vec<u8>>)>,
+    sandbox: &str,
+    engine: &str,
+) -> ToolOutput {
     let spent = chain.spent();
     let (book, trust, advice) = (chain.book, chain.trust, chain.advice);
     let ctx = chain.ctx;
@@ -78,6 +85,7 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
         (None, None) => ("ok", None),
     };
     let is_error = status != "ok";
+    let (files, pictures) = files(ctx, made, &mut lines);
     lines.extend(calls(&book, is_error));
     let millis = spent.as_millis();
     lines.push(format!("[chain: {} tool calls in {millis}ms]", book.lines.len()));
@@ -90,10 +98,12 @@ pub(super) fn answer(chain: Chain<'_>, end: End, sandbox: &str, engine: &str) ->
         "error": error,
         "sandbox": sandbox,
         "engine": engine,
+        "files": files,
         "call_trace": book.lines,
     });
-    let output = ToolOutput::of(vec![Block::text(lines.join("\n"))]);
-    let mut output = output.with_structured(structured);
+    let mut content = vec![Block::text(lines.join("\n"))];
+    content.extend(pictures);
+    let mut output = ToolOutput::of(content).with_structured(structured);
     output.is_error = is_error;
     output.trust = Some(trust);
     output

@@ -156,6 +156,7 @@ impl<'a> Chain<'a> {
             names: policy::names(&self.view),
             args: self.args.clone(),
             mark: worker.output.as_ref().map(|output| output.mark.clone()).unwrap_or_default(),
+            check: false,
         })
     }
 

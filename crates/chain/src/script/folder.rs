@@ -38,6 +38,9 @@ pub enum ChainError {
     /// It is no tool.
     #[error("it is no tool: {0}")]
     Definition(String),
+    /// Nobody could tell whether its syntax is right.
+    #[error("it could not be checked, so it is not kept: {0}")]
+    Unchecked(String),
     /// The folder is full.
     #[error("there are {MOST} scripts in {} already", .0.display())]
     Full(PathBuf),

@@ -4,11 +4,12 @@
 //! # description: Count the lines of some files.
 //! # parameters: {"paths": {"type": "array", "items": {"type": "string"}}}
 //! # required: ["paths"]
+//! # level: expression
 //! files = [await read_file(path=p) for p in args["paths"]]
 //! sum(len(materialize(f).splitlines()) for f in files)
 //! ```
 //!
-//! Its arguments are the value `args`. What it calls is judged as if the model had called it; the script itself is part of the definition.
+//! `level` is `expression` where it is not said, `full` or `auto`, as of `tool_chain`. Its arguments are the value `args`. What it calls is judged as if the model had called it; the script itself is part of the definition.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::OpenOptions;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use serde::Deserialize as _;
+use serde::de::value::Error as FormError;
 use serde_json::{Value, json};
 use toolcrib_core::{
     Assessment, BoxFuture, CallCtx, Children, Entry, Handler, Nested, Nesting, Risk, Source,
@@ -80,8 +83,8 @@ impl SavedChains {
                 if self.of_anybody {
                     spec.risk = Risk::Critical;
                 }
-                let runner = Arc::clone(&self.runner);
-                Entry::Local(Arc::new(SavedChain { spec: Arc::new(spec), code, runner }))
+                let (runner, wants) = (Arc::clone(&self.runner), level(&code).unwrap_or_default());
+                Entry::Local(Arc::new(SavedChain { spec: Arc::new(spec), code, wants, runner }))
             }
             Err(why) => Entry::broken(name, why),
         })
@@ -153,6 +156,13 @@ fn said<'c>(code: &'c str, key: &str) -> Option<&'c str> {
         .map(|(_, text)| text.trim())
 }
 
+/// Where a script says that it runs.
+pub(super) fn level(code: &str) -> Result<Wants, String> {
+    let Some(said) = said(code, "level") else { return Ok(Wants::default()) };
+    let known = Wants::deserialize(serde::de::value::StrDeserializer::<FormError>::new(said));
+    known.map_err(|_| format!("`# level: {said}` is none of expression, full, auto"))
+}
+
 pub(super) fn spec(name: ToolName, code: &str) -> Result<ToolSpec, String> {
     let description = said(code, "description").filter(|text| !text.is_empty());
     let description = description.ok_or("its first lines have no `# description: …`")?;
@@ -166,6 +176,7 @@ pub(super) fn spec(name: ToolName, code: &str) -> Result<ToolSpec, String> {
     if !parameters.is_object() || !required.is_array() {
         return Err("`# parameters:` is an object of schemas, `# required:` a list".to_owned());
     }
+    level(code)?;
     let schema = json!({
         "type": "object",
         "properties": parameters,
@@ -182,6 +193,7 @@ pub(super) fn spec(name: ToolName, code: &str) -> Result<ToolSpec, String> {
 struct SavedChain {
     spec: Arc<ToolSpec>,
     code: String,
+    wants: Wants,
     runner: Arc<Runner>,
 }
 
@@ -196,7 +208,8 @@ impl Handler for SavedChain {
 
     fn assess(&self, _: &Value) -> Result<Assessment, ToolError> {
         let summary = format!("run the script {}", self.spec.name);
-        Ok(Assessment::declared(&self.spec).saying(summary))
+        let assessment = Assessment::declared(&self.spec).saying(summary);
+        Ok(self.wants.weighed(assessment, self.spec.name.as_str()))
     }
 
     fn call<'a>(
@@ -215,9 +228,9 @@ impl Nesting for SavedChain {
         args: &'a Value,
         children: &'a dyn Children,
     ) -> BoxFuture<'a, Result<Nested, ToolError>> {
-        let wants = Wants::Expression;
-        let (code, args) = (&self.code, Some(args));
-        let job = Job { code, args, timeout: None, wants, may_be_full: false };
+        let (code, args, wants) = (&self.code, Some(args), self.wants);
+        let may_be_full = wants == Wants::Auto;
+        let job = Job { code, args, timeout: None, wants, may_be_full };
         Box::pin(self.runner.run(ctx, job, children))
     }
 }
@@ -249,6 +262,8 @@ mod tests {
         check("1\n# description: D", Err("have no `# description"));
         check("# description: D\n# parameters: [", Err("is no JSON"));
         check("# description: D\n# parameters: []", Err("an object of schemas"));
+        check("# description: D\n# level: full\n1", Ok(("D", json!([]))));
+        check("# description: D\n# level: fully\n1", Err("none of expression, full, auto"));
     }
 
     #[test]

@@ -82,6 +82,18 @@ pub(super) enum Wants {
     Full,
 }
 
+impl Wants {
+    /// What a script at this level means: the worst that may become of it, as `code_exec` there.
+    pub(super) fn weighed(self, mut assessment: Assessment, tool: &str) -> Assessment {
+        if self != Self::Expression {
+            assessment.operation = Some(format!("{tool}.full"));
+            assessment.permissions = vec![Permission::Exec];
+            assessment.risk = assessment.risk.max(Risk::High);
+        }
+        assessment
+    }
+}
+
 /// One script to run.
 pub(super) struct Job<'a> {
     pub(super) code: &'a str,
@@ -215,7 +227,7 @@ impl Runner {
         if children.is_again() {
             self.shelf.forget(ctx.call);
         }
-        Ok(Nested::Done(answer::answer(chain, end, sandbox, &engine)))
+        Ok(Nested::Done(answer::answer(chain, end, Vec::new(), sandbox, &engine)))
     }
 
     /// Runs a script in CPython. It cannot be put aside, so it waits for people where it is.
@@ -228,12 +240,16 @@ impl Runner {
         // Never closed, so this only waits.
         let _place = self.full_places.acquire().await;
         let mut chain = begin().staying();
-        let (_files, mut worker) = pythons.start().await?.for_script();
+        let (folder, mut worker) = pythons.start().await?.for_script();
         let order = chain.fresh(&worker);
         let end = chain.run(&mut worker, order).await;
+        let made = match &end {
+            End::Done(done) => folder.of(&done.files).await,
+            _ => Vec::new(),
+        };
         worker.stop();
         let (sandbox, engine) = (worker.process.level.as_str(), worker.engine.clone());
-        Ok(Nested::Done(answer::answer(chain, end, sandbox, &engine)))
+        Ok(Nested::Done(answer::answer(chain, end, made, sandbox, &engine)))
     }
 }
 
@@ -256,15 +272,8 @@ impl Handler for ToolChain {
 
     fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
         let args = Self::args(args)?;
-        let mut assessment =
-            Assessment::declared(&self.spec).saying(crate::tool::summary(&args.code));
-        if args.level.unwrap_or_default() != Wants::Expression {
-            // The worst that may become of it: as code_exec at this level.
-            assessment.operation = Some(format!("{NAME}.full"));
-            assessment.permissions = vec![Permission::Exec];
-            assessment.risk = assessment.risk.max(Risk::High);
-        }
-        Ok(assessment)
+        let assessment = Assessment::declared(&self.spec).saying(crate::tool::summary(&args.code));
+        Ok(args.level.unwrap_or_default().weighed(assessment, NAME))
     }
 
     fn call<'a>(

@@ -42,7 +42,7 @@ pub(super) fn run(
     from: &mut impl Read,
     to: &mut impl Write,
 ) -> io::Result<()> {
-    let Script { code, time_ms, memory, names, args, .. } = script;
+    let Script { code, time_ms, memory, names, args, check, .. } = script;
     let inputs = args.iter().map(|_| "args".to_owned()).collect();
     let args = args.into_iter().map(values::value).collect();
     let compiled = MontyRun::new(code, NAME, inputs, CompileOptions::default());
@@ -53,6 +53,9 @@ pub(super) fn run(
             return frame::write(to, &Said::Done(Done { raised, ..Done::default() }));
         }
     };
+    if check {
+        return frame::write(to, &Said::Done(Done::default()));
+    }
     let mut limits = ResourceLimits::default()
         .max_duration(Duration::from_millis(time_ms))
         .max_recursion_depth(DEPTH);

@@ -8,6 +8,7 @@
 
 mod chain;
 mod chain_full;
+mod chain_places;
 mod chain_waits;
 mod chaining;
 mod environment;

@@ -12,6 +12,7 @@ Examples:
   toolcrib mcp add tracker --url https://tracker.example/mcp --header 'Authorization=Bearer ${secret:tracker}'
   toolcrib mcp auth tracker              # logs in with a browser, where the server wants that
   toolcrib mcp test files                # starts it, shows its tools, and switches it on
+  toolcrib mcp skills files              # skills that it has; --enable NAME takes one over
   toolcrib mcp import ~/.cursor/mcp.json # shows what would be taken over; --write does it
   toolcrib mcp serve                     # our tools for an MCP client, over standard input and output
 
@@ -39,6 +40,8 @@ pub(crate) enum Mcp {
     },
     /// Log in at a server over HTTP that wants it: a browser is opened, and what it comes back with is kept as a secret.
     Auth(McpAuth),
+    /// Show the skills that a server has, and take them over; what it says stays out of reach of models until then.
+    Skills(McpSkills),
     /// Remove a server.
     Rm {
         /// The server.
@@ -106,6 +109,20 @@ pub(crate) struct McpAuth {
     /// Forget the tokens, and the client that was registered for them.
     #[arg(long, conflicts_with = "no_browser")]
     pub(crate) forget: bool,
+    #[command(flatten)]
+    pub(crate) world: World,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpSkills {
+    /// The server.
+    pub(crate) name: String,
+    /// Take this skill over: its files are read, compared with what the server said of them, and kept; may be repeated.
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) enable: Vec<String>,
+    /// Forget this skill; may be repeated.
+    #[arg(long, value_name = "SKILL", conflicts_with = "enable")]
+    pub(crate) disable: Vec<String>,
     #[command(flatten)]
     pub(crate) world: World,
 }

@@ -50,7 +50,9 @@ pub(crate) use doctor::Doctor;
 pub(crate) use find::Find;
 pub(crate) use grant::Grant;
 pub(crate) use logging::{LogFormat, Logging};
-pub(crate) use mcp::{Mcp, McpAdd, McpAuth, McpClient, McpImport, McpNamed, McpReview, McpServe};
+pub(crate) use mcp::{
+    Mcp, McpAdd, McpAuth, McpClient, McpImport, McpNamed, McpReview, McpServe, McpSkills,
+};
 pub(crate) use past::{By, Explain, History, Metrics, Usage};
 pub(crate) use python::Python;
 pub(crate) use rules::{

@@ -103,6 +103,7 @@ pub(super) fn complain(problems: &[&Problem], json: bool) {
 pub(super) fn origin(place: &Place) -> &'static str {
     match place.scope() {
         None => "built-in",
+        Some(Scope::Server) => "server",
         Some(Scope::User) => "user",
         Some(Scope::Project) => "project",
     }

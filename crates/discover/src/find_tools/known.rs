@@ -171,7 +171,7 @@ fn offered<'a>(view: &'a View, name: &str) -> Option<&'a Entry> {
 /// Whether a tool is not always in the list anyway, and can be called.
 pub(super) fn can_be_offered(entry: &Entry) -> bool {
     let is_broken = entry.handler().is_some_and(|handler| handler.fault().is_some());
-    entry.spec().tier != Tier::Innate && !is_broken
+    entry.spec().tier != Tier::Innate && entry.spec().is_for_models() && !is_broken
 }
 
 /// Whether a person can make the tool ready.

@@ -7,7 +7,6 @@
 mod login;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
@@ -59,10 +58,6 @@ impl Host for Suite {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn alone<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
-        Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
-    }
-
     fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {
         Box::pin(std::future::ready(None))
     }
@@ -70,12 +65,6 @@ impl Host for Suite {
     fn keep_pins<'a>(&'a self, _: &'a str, _: &'a Pins) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
     }
-
-    fn log_file(&self, _: &str) -> Option<PathBuf> {
-        None
-    }
-
-    fn changed(&self, _: &str) {}
 
     fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let fields = question.params["requestedSchema"]["properties"].as_object().cloned();
@@ -90,8 +79,6 @@ impl Host for Suite {
         }
         Box::pin(std::future::ready(Elicited::Accept(Some(Value::Object(content)))))
     }
-
-    fn progress(&self, _: &CallCtx, _: f64, _: Option<f64>, _: Option<String>) {}
 }
 
 /// What the scenario wants to have called: the calls that it names, else every tool once.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-use toolcrib_core::{Blob, Block, BoxFuture};
+use serde_json::{Map, json};
+use toolcrib_core::{Blob, Block, BoxFuture, View};
 use toolcrib_mcp::desk::Caller;
 use toolcrib_mcp::rmcp::model::InputRequest;
 use toolcrib_mcp::server::{Body, Contents, Message, Prompt, Refusal, Resource, Shelf, Who};
@@ -90,7 +90,7 @@ impl Shelf for Fixtures {
         })
     }
 
-    fn resources<'a>(&'a self, _: &'a Who) -> BoxFuture<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, _: &'a Who, _: &'a View) -> BoxFuture<'a, Vec<Resource>> {
         let resource = |uri: &str, name: &str, media_type: &str| Resource {
             uri: uri.to_owned(),
             name: name.to_owned(),
@@ -119,11 +119,10 @@ impl Shelf for Fixtures {
     fn read<'a>(
         &'a self,
         _: &'a Who,
+        _: &'a View,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Option<Contents>, Refusal>> {
-        let text = |text: String, media_type: &str| {
-            Some(Contents { media_type: Some(media_type.to_owned()), body: Body::Text(text) })
-        };
+        let text = |text: String, media_type: &str| Some(Contents::text(media_type, text));
         let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
         let contents = match (uri, id) {
             ("test://static-text", _) => {
@@ -133,6 +132,7 @@ impl Shelf for Fixtures {
             ("test://static-binary", _) => Some(Contents {
                 media_type: Some("image/png".to_owned()),
                 body: Body::Bytes(pixel()),
+                meta: Map::new(),
             }),
             (_, Some(id)) => {
                 let data =

@@ -39,6 +39,13 @@ pub(super) enum NotConnected {
     Failed(String),
 }
 
+impl NotConnected {
+    /// The server does not take who we are.
+    fn unauthorized(connection: &Connection) -> Self {
+        connection.refuses_us().map_or(Self::NeedsAuthorization, Self::Failed)
+    }
+}
+
 impl From<String> for NotConnected {
     fn from(words: String) -> Self {
         Self::Failed(words)
@@ -64,7 +71,7 @@ pub(super) async fn connect(connection: &Connection) -> Result<Live, NotConnecte
     let definitions = if offers {
         let listed = definitions(service.peer()).await;
         listed.map_err(|error| match error.auth_challenge() {
-            Some(_) => NotConnected::NeedsAuthorization,
+            Some(_) => NotConnected::unauthorized(connection),
             None => format!("its tools could not be listed: {}", with_causes(&error)).into(),
         })?
     } else {
@@ -193,8 +200,8 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, NotC
     let ours = OurSide(connection.weak());
     let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
     served.map_err(|error| {
-        if error.is_authorization_required() && connection.keeper().is_some() {
-            return NotConnected::NeedsAuthorization;
+        if error.is_authorization_required() {
+            return NotConnected::unauthorized(connection);
         }
         words(&error, "").into()
     })

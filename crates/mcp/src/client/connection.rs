@@ -229,6 +229,14 @@ impl Connection {
         Ok(reviewed.held(&now))
     }
 
+    /// The same of a server that is connected, without waiting for anybody; nothing of another one.
+    pub async fn held_now(&self) -> Vec<Held> {
+        let live = self.slot.try_lock().ok().and_then(|slot| slot.live.clone());
+        let Some(live) = live.filter(|live| !live.is_gone()) else { return Vec::new() };
+        let reviewed = self.host.pins(self.config.name.as_str()).await.unwrap_or_default();
+        reviewed.held(&live.says())
+    }
+
     /// Takes what the server says now as reviewed, and connects first. How many tools that are.
     ///
     /// # Errors
@@ -317,8 +325,29 @@ impl Connection {
         }
     }
 
+    /// What a server wants that refuses who we are, where no token is ours to send; `None` = a login helps.
+    pub(crate) fn refuses_us(&self) -> Option<String> {
+        if self.keeper.is_some() {
+            return None;
+        }
+        let Remote::Http(http) = &self.config.remote else { return None };
+        let name = &self.config.name;
+        Some(if http.says_who_we_are() {
+            format!(
+                "it does not take the header that says who we are; look at the headers of {name} in mcp.toml"
+            )
+        } else {
+            format!(
+                "it wants a login, and at an http address on another machine anybody on the way could read the token; give {name} its https address in mcp.toml, then run `toolcrib mcp auth {name}`"
+            )
+        })
+    }
+
     /// A person has to agree before it can be called.
     pub(crate) fn needs_authorization(&self) -> ToolError {
+        if let Some(why) = self.refuses_us() {
+            return self.unreachable(&why, None);
+        }
         let name = &self.config.name;
         let text = format!(
             "The MCP server {name} needs authorization: run `toolcrib mcp auth {name}`. Nothing was called, and calling it again does not help. Tell the user, or go on without it."

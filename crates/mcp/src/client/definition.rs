@@ -2,7 +2,9 @@
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
-use toolcrib_core::{Effect, Reach, Risk, Tier, ToolName, ToolSpec, Trust, canonical, remote_name};
+use toolcrib_core::{
+    Effect, Reach, Risk, Tier, ToolMeta, ToolName, ToolSpec, Trust, canonical, remote_name,
+};
 
 use super::server_config::{Remote, ServerConfig};
 
@@ -66,6 +68,9 @@ pub(crate) fn spec(
     spec.timeout = config.timeout;
     spec.trust = Trust::External;
     spec.runs = Some(hash(identity, definition));
+    if let Some(words) = definition.get("_meta").and_then(Value::as_object) {
+        spec.meta = ToolMeta::of(words.clone()).map_err(|fault| fault.to_string())?;
+    }
     spec.reach = reach(config);
     (spec.effect, spec.risk) = effect_and_risk(config.trusted, annotations);
     Ok(spec)
@@ -174,6 +179,8 @@ mod tests {
         check(json!({"name": "t"}), "no schema");
         check(json!({"name": "t", "inputSchema": []}), "no schema");
         check(json!({"name": "t", "inputSchema": {"x": "y".repeat(300_000)}}), "bytes");
+        let meta = json!({"ui": {"resourceUri": "ui://a", "x": "y".repeat(20_000)}});
+        check(json!({"name": "t", "inputSchema": {}, "_meta": meta}), "_meta has");
         let mut deep = json!({"type": "object"});
         for _ in 0..200 {
             deep = json!({"type": "object", "properties": {"a": deep}});
@@ -196,6 +203,8 @@ mod tests {
         assert_ne!(hash("a", &definition), hash("b", &definition));
         let other = json!({"inputSchema": {"type": "object"}, "name": "t"});
         assert_eq!(hash("a", &definition), hash("a", &other), "the order of keys says nothing");
+        let page = json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": {"ui": {"resourceUri": "ui://x"}}});
+        assert_ne!(hash("a", &definition), hash("a", &page), "its page is part of it");
         let http = ServerConfig {
             remote: Remote::Http(Http { url: "https://x".to_owned(), ..Http::default() }),
             ..config(false)

@@ -10,9 +10,14 @@ use rmcp::model::{
     LoggingMessageNotificationParam, ProgressNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::connection::Connection;
+
+/// The extension MCP Apps (SEP-1865).
+const PAGES_EXTENSION: &str = "io.modelcontextprotocol/ui";
+/// What its pages are.
+const PAGES: &str = "text/html;profile=mcp-app";
 
 /// Something that a server asks of a person in the middle of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,8 +76,11 @@ impl OurSide {
 #[expect(deprecated, reason = "what is deprecated still has to be refused")]
 impl ClientHandler for OurSide {
     fn get_info(&self) -> ClientConfig {
-        let capabilities =
+        let mut capabilities =
             ClientCapabilities::builder().enable_elicitation().enable_tasks().build();
+        // Pages are passed on to clients of ours, so a server may offer them.
+        let pages = [("mimeTypes".to_owned(), json!([PAGES]))].into_iter().collect();
+        capabilities.extensions.get_or_insert_default().insert(PAGES_EXTENSION.to_owned(), pages);
         ClientConfig::new(capabilities, Implementation::new("toolcrib", env!("CARGO_PKG_VERSION")))
     }
 

@@ -9,9 +9,11 @@ mod http;
 pub mod import;
 mod log;
 mod pins;
+mod resource;
 mod result;
 mod server_config;
 pub mod servers_file;
+mod skill;
 mod source;
 mod task;
 mod tool;
@@ -21,13 +23,14 @@ pub use connection::{Connection, State};
 pub use handler::{Elicitation, Elicited};
 pub use pins::{Change, Held, Pins};
 pub use server_config::{Http, Remote, SECRET, ServerConfig, ServerName, ServerNameError, Stdio};
+pub use skill::{OfferedFile, OfferedSkill};
 pub use source::McpSource;
 
 use toolcrib_core::{BoxFuture, CallCtx};
 use toolcrib_net::HttpClient;
 use toolcrib_sandbox::Process;
 
-/// What connections need of the program around them.
+/// What connections need of the program around them. What need not be there is not, where it is not overridden.
 pub trait Host: Send + Sync + 'static {
     /// Starts the program of a server with piped input, in the sandbox. References to secrets in its variables are values here.
     ///
@@ -51,6 +54,12 @@ pub trait Host: Send + Sync + 'static {
     /// What is kept of the authorization for a server: the text of a [`Kept`].
     fn authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<String>>;
 
+    /// Another number when what is kept of authorizations may be other than before: another process may have kept or forgotten something. It
+    /// is asked before each request, so it has to be cheap.
+    fn authorizations_changed(&self) -> u64 {
+        0
+    }
+
     /// Keeps that text as a secret, or forgets it. Its values are masked from now on (see [`Kept::secrets_of`]).
     ///
     /// # Errors
@@ -62,7 +71,10 @@ pub trait Host: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<(), String>>;
 
     /// Waits until nobody else renews the authorization for a server, here or in another process; nobody does until the value is dropped.
-    fn alone<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Box<dyn Send>>;
+    fn alone<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
+        let _ = server;
+        Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
+    }
 
     /// What was reviewed of a server; `None` = nothing as yet.
     fn pins<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<Pins>>;
@@ -78,18 +90,28 @@ pub trait Host: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<(), String>>;
 
     /// Where a server's errors are written; `None` = they are kept in memory alone.
-    fn log_file(&self, server: &str) -> Option<std::path::PathBuf>;
+    fn log_file(&self, server: &str) -> Option<std::path::PathBuf> {
+        let _ = server;
+        None
+    }
 
     /// The tools of a server are others than before: its source is to be attached again.
-    fn changed(&self, server: &str);
+    fn changed(&self, server: &str) {
+        let _ = server;
+    }
 
     /// A server asks something in the middle of a call.
     fn ask<'a>(
         &'a self,
         call: Option<&'a CallCtx>,
         question: Elicitation,
-    ) -> BoxFuture<'a, Elicited>;
+    ) -> BoxFuture<'a, Elicited> {
+        let _ = (call, question);
+        Box::pin(std::future::ready(Elicited::Decline))
+    }
 
     /// A server says how far a call is.
-    fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>);
+    fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>) {
+        let _ = (call, done, total, message);
+    }
 }

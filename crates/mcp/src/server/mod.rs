@@ -6,6 +6,7 @@ mod http;
 mod offer;
 mod plain;
 mod serve;
+mod skills;
 mod tasks;
 mod tickets;
 
@@ -20,6 +21,7 @@ use toolcrib_core::{
     Answer, ApprovalId, Block, BoxFuture, Call, DecisionRecord, Entry, ToolError, View, Watch,
 };
 
+pub use crate::contents::{Body, Contents};
 use crate::desk::Caller;
 
 /// Who a request comes from.
@@ -133,22 +135,13 @@ pub struct Resource {
     pub size: Option<u64>,
 }
 
-/// What was read.
+/// A skill that is given to clients (`io.modelcontextprotocol/skills`, SEP-2640).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contents {
-    /// Its media type.
-    pub media_type: Option<String>,
-    /// Text, or bytes.
-    pub body: Body,
-}
-
-/// Text, or bytes.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Body {
-    /// Text.
-    Text(String),
-    /// Bytes.
-    Bytes(Vec<u8>),
+pub struct Skill {
+    /// All that its author wrote before the instructions; `name` and `description` are among it.
+    pub front_matter: serde_json::Map<String, serde_json::Value>,
+    /// The addresses of its files with their bytes, `SKILL.md` the first. Each is read as a resource too.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 /// Why something was not found or filled in, in words for the client.
@@ -177,9 +170,15 @@ pub trait Shelf: Send + Sync {
         Box::pin(std::future::ready(Err(format!("there is no prompt {name}"))))
     }
 
-    /// What can be read.
-    fn resources<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Resource>> {
+    /// The skills.
+    fn skills<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Skill>> {
         let _ = who;
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// What can be read. `view` is what the caller sees of tools.
+    fn resources<'a>(&'a self, who: &'a Who, view: &'a View) -> BoxFuture<'a, Vec<Resource>> {
+        let _ = (who, view);
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -195,9 +194,10 @@ pub trait Shelf: Send + Sync {
     fn read<'a>(
         &'a self,
         who: &'a Who,
+        view: &'a View,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Option<Contents>, Refusal>> {
-        let _ = (who, uri);
+        let _ = (who, view, uri);
         Box::pin(std::future::ready(Ok(None)))
     }
 }

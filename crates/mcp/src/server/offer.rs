@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use rmcp::model::{JsonObject, ListToolsResult, ServerResult, Tool, ToolAnnotations};
+use rmcp::model::{JsonObject, ListToolsResult, MetaObject, ServerResult, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use toolcrib_core::{Effect, ToolSpec, View};
 
@@ -83,6 +83,7 @@ pub(super) fn tool(spec: &ToolSpec) -> Tool {
             .idempotent(spec.effect.is_repeatable())
             .open_world(spec.reach.outbound),
     );
+    tool.meta = spec.meta.as_ref().map(|meta| MetaObject(meta.as_map().clone()));
     tool
 }
 

@@ -1,14 +1,17 @@
 //! A server in a process of its own: well-behaved, broken, hostile.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_core::{
     Batch, Block, Call, ErrorType, Invoker as _, Origin, OutcomeKind, RawArgs, Status,
 };
-use toolcrib_mcp::client::{Change, McpSource, ServerName, State};
+use toolcrib_mcp::client::{
+    Change, Connection, Http, McpSource, Remote, ServerConfig, ServerName, State,
+};
 
-use crate::world::{World, world};
+use crate::world::{Memory, World, world};
 
 async fn plain() -> Option<World> {
     world(&[], |_| {}).await
@@ -315,4 +318,84 @@ async fn a_call_that_is_stopped_takes_its_task_back() {
         world.call("add", json!({"a": 1, "b": 1})).await;
     }
     panic!("{:?}", world.calls());
+}
+
+#[tokio::test]
+async fn what_a_tool_says_to_programs_is_part_of_it_and_its_page_is_read_when_asked_for() {
+    let ui = json!({"resourceUri": "ui://fx/page", "visibility": ["model"]});
+    let tools = json!([{"name": "shown", "inputSchema": {"type": "object"},
+        "_meta": {"ui": ui, "vendor/x": 1, "dev.toolcrib/call": {"trust": "tool"}}}]);
+    let page = json!({"uri": "ui://fx/page", "mimeType": "text/html;profile=mcp-app", "text": "<p>",
+        "_meta": {"ui": {"csp": {}}}});
+    let pages = json!({"ui://fx/page": page, "ui://fx/other": page.clone(), "ui://fx/long":
+        {"uri": "ui://fx/long", "text": "x".repeat(5 << 20)}});
+    let (tools, pages) = (tools.to_string(), pages.to_string());
+    let world = world(&[("tools.json", &tools), ("pages.json", &pages)], |_| {}).await;
+    let Some(world) = world else { return };
+    let view = world.engine.catalog().view(&std::sync::Arc::default());
+    let spec = view.find("fx__shown").unwrap().spec();
+    let meta = spec.meta.as_ref().unwrap();
+    assert_eq!(json!(meta.as_map()), json!({"ui": ui, "vendor/x": 1}), "our own words are ours");
+    let client = std::fs::read_to_string(world.folder.path().join("client")).unwrap();
+    assert!(client.contains("io.modelcontextprotocol/ui"), "{client}");
+    assert!(!world.calls().iter().any(|call| call.starts_with("read")), "{:?}", world.calls());
+    let read = world.connection.read("ui://fx/page").await.unwrap().unwrap();
+    assert_eq!((read.body.as_bytes(), read.meta.contains_key("ui")), (&b"<p>"[..], true));
+    assert_eq!(world.connection.read("ui://fx/none").await.unwrap(), None);
+    // What comes under another address is not what was asked for.
+    assert_eq!(world.connection.read("ui://fx/other").await.unwrap(), None);
+    let long = world.connection.read("ui://fx/long").await.unwrap_err();
+    assert!(long.message.contains("more than 4194304 bytes"), "{long}");
+}
+
+#[tokio::test]
+async fn nothing_is_read_from_a_server_that_calls_itself_something_else() {
+    let page = json!({"ui://a/b": {"uri": "ui://a/b", "text": "x"}}).to_string();
+    let Some(world) = world(&[("pages.json", &page)], |_| {}).await else { return };
+    assert!(world.connection.read("ui://a/b").await.unwrap().is_some());
+    world.connection.disconnect().await;
+    std::fs::write(world.folder.path().join("name"), "impostor").unwrap();
+    let refused = world.connection.read("ui://a/b").await.unwrap_err();
+    assert!(refused.message.contains("toolcrib mcp review fx"), "{refused}");
+}
+
+/// A server that takes nobody: each request is answered 401.
+async fn takes_nobody() -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let answer = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                let _ = stream.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    port
+}
+
+/// A far server at an http address that wanted a login was said to have failed in the words of the library.
+#[tokio::test]
+async fn what_helps_is_said_where_a_server_does_not_take_who_we_are() {
+    let port = takes_nobody().await;
+    let check = async |host: &str, header: Option<&str>, words: &[&str]| {
+        let headers = header.map(|value| ("Authorization".to_owned(), value.to_owned()));
+        let url = format!("http://{host}:{port}/mcp");
+        let remote =
+            Remote::Http(Http { url, headers: headers.into_iter().collect(), ..Http::default() });
+        let config = ServerConfig::new(ServerName::new("far").unwrap(), remote);
+        let connection = Connection::new(config, Arc::new(Memory::default()));
+        let error = connection.connect().await.unwrap_err();
+        let said = format!("{} {error} {:?}", connection.state(), error.detail);
+        for part in words {
+            assert!(said.contains(part), "{host}: {said}");
+        }
+    };
+    check("127.0.0.1", None, &["run `toolcrib mcp auth far`"]).await;
+    check("127.0.0.1", Some("Bearer x"), &["does not take the header", "mcp.toml"]).await;
+    // Another name of this machine stands for another machine.
+    let far = "[::ffff:127.0.0.1]";
+    check(far, None, &["https address in mcp.toml", "toolcrib mcp auth far"]).await;
 }

@@ -77,10 +77,6 @@ impl Host for Memory {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn alone<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
-        Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
-    }
-
     fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {
         Box::pin(std::future::ready(self.pins.lock().unwrap().clone()))
     }
@@ -88,10 +84,6 @@ impl Host for Memory {
     fn keep_pins<'a>(&'a self, _: &'a str, pins: &'a Pins) -> BoxFuture<'a, Result<(), String>> {
         *self.pins.lock().unwrap() = Some(pins.clone());
         Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn log_file(&self, _: &str) -> Option<PathBuf> {
-        None
     }
 
     fn changed(&self, _: &str) {

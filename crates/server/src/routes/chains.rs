@@ -43,7 +43,7 @@ struct ChainShown {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ChainText {
-    /// Its text. Its first lines say what it does (`# description: ...`) and what it takes (`# parameters: {...}`, `# required: [...]`).
+    /// Its text. Its first lines say what it does (`# description: ...`), what it takes (`# parameters: {...}`, `# required: [...]`) and where it runs (`# level: expression|full|auto`).
     code: String,
 }
 
@@ -62,6 +62,7 @@ pub(super) fn routes(api: &mut Api) {
         put_chain,
     );
     let remove = Operation::delete("/chains/{name}", Role::Operator, "Removes a script.")
+        .about("It needs `If-Match`.")
         .header("if-match", "The `ETag` of what is removed.");
     api.add(remove.empty(204, "It is gone."), remove_chain);
 }

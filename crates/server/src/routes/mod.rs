@@ -15,6 +15,7 @@ mod grants;
 mod health;
 mod kill_switch;
 pub(crate) mod mcp;
+mod mcp_servers;
 mod meta;
 mod metrics;
 mod rules;
@@ -49,6 +50,7 @@ pub(crate) fn all() -> Api {
     health::routes(&mut api);
     kill_switch::routes(&mut api);
     mcp::routes(&mut api);
+    mcp_servers::routes(&mut api);
     meta::routes(&mut api);
     metrics::routes(&mut api);
     rules::routes(&mut api);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{Risk, ToolOutput};
+use toolcrib_app::mcp::client::{Remote, ServerConfig, ServerName, Stdio};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
@@ -87,5 +88,31 @@ async fn it_is_behind_the_checks_of_every_route() {
     let viewer = made(&daemon, json!({"name": "v", "roles": ["viewer"]})).await.0;
     let viewer = daemon.anybody().with_token(&viewer);
     assert_eq!(viewer.post("/mcp", &message).await.status.as_u16(), 403);
+    daemon.stop().await;
+}
+
+/// How servers stand, without connecting to any, and without what is secret of them.
+#[tokio::test]
+async fn servers_are_listed_with_how_they_stand() {
+    let mut plan = with_tools(&[]);
+    plan.toolcrib = Box::new(|settings| {
+        let program = Stdio {
+            command: "no-such-program".to_owned(),
+            env: vec![("TOKEN".to_owned(), "very-secret-value".to_owned())],
+            ..Stdio::default()
+        };
+        let name = ServerName::new("gone").unwrap();
+        let server = ServerConfig::new(name, Remote::Stdio(program));
+        settings.mcp_servers = vec![ServerConfig { enabled: true, ..server }];
+    });
+    let daemon = TestDaemon::with(plan).await;
+    let list = daemon.client().get("/api/v1/mcp/servers").await.expect(200);
+    let row = &list["items"][0];
+    assert_eq!(
+        (&row["name"], &row["transport"], &row["tools"]),
+        (&json!("gone"), &json!("stdio"), &json!(0))
+    );
+    assert_eq!((&row["state"], &row["held"]), (&json!("error"), &json!([])), "{row}");
+    assert!(row["last_error"].is_string() && !list.to_string().contains("very-secret"), "{list}");
     daemon.stop().await;
 }

@@ -71,6 +71,19 @@ impl Vault {
         Ok(rows.rows.into_iter().map(|(name, row)| Listed { name, set_at: row.set_at }).collect())
     }
 
+    /// Another number when the file is another than before, which it is after each change; for whoever keeps values of it for a while.
+    #[must_use]
+    pub fn stamp(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        use std::os::unix::fs::MetadataExt as _;
+        let mut hasher = DefaultHasher::new();
+        let about = std::fs::metadata(self.file()).ok();
+        about
+            .map(|about| (about.ino(), about.mtime(), about.mtime_nsec(), about.len()))
+            .hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// Every secret with its value; none where there is no vault.
     ///
     /// # Errors

@@ -4,7 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
-use toolcrib_core::{ApprovalRequest, Approver, Asked, BoxFuture};
+use toolcrib_core::invoke::DecideError;
+use toolcrib_core::{
+    Answer, ApprovalId, ApprovalRequest, Approver, Asked, Batch, BoxFuture, Decision,
+    DecisionRecord, Invoker, Label, Labels, Raised, RunSpec, ToolError, Watch,
+};
 use toolcrib_providers::scripted::ScriptTurn;
 
 use super::*;
@@ -167,4 +171,98 @@ async fn a_stopped_run_leaves_no_question_for_anybody() {
     let ran = stopped(&scene, &person.0).await;
     assert_eq!((delete.runs(), &ran.answers(0)[1]["error_type"]), (0, &json!("cancelled")));
     assert_eq!(scene.engine.approvals().pending().await.unwrap(), []);
+}
+
+/// A door whose batches never end: what becomes of each call is told, and the answers do not come.
+struct Endless(Engine);
+
+impl Invoker for Endless {
+    fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>> {
+        self.0.invoke(batch)
+    }
+
+    fn invoke_watched(&self, batch: Batch, watch: Arc<dyn Watch>) -> BoxFuture<'_, Vec<Answer>> {
+        Box::pin(async move {
+            self.0.invoke_watched(batch, watch).await;
+            std::future::pending().await
+        })
+    }
+
+    fn decide(
+        &self,
+        approval: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
+        self.0.decide(approval, decision)
+    }
+
+    fn go_on(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
+        self.0.go_on(approval)
+    }
+
+    fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {
+        self.0.open_run(spec)
+    }
+
+    fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError> {
+        self.0.charge_tokens(run, tokens)
+    }
+
+    fn charge_time(&self, run: RunId, time: Duration) {
+        self.0.charge_time(run, time);
+    }
+
+    fn labels(&self, run: RunId) -> Option<Labels> {
+        self.0.labels(run)
+    }
+
+    fn raise(&self, run: RunId, label: Label, by: Raised) {
+        self.0.raise(run, label, by);
+    }
+
+    fn usage(&self, run: RunId) -> Option<RunUsage> {
+        self.0.usage(run)
+    }
+
+    fn cancel_run(&self, run: RunId) {
+        self.0.cancel_run(run);
+    }
+
+    fn close_run(&self, run: RunId) -> Option<RunUsage> {
+        self.0.close_run(run)
+    }
+}
+
+/// Questions of a batch that did not end in time stayed in the inbox, where nobody could decide about them any more.
+#[tokio::test]
+async fn what_a_stopped_batch_has_asked_is_withdrawn() {
+    let send = Arc::new(risky("send"));
+    let scene = Scene::asking(Later, [call("send", 1), say("unheard")], &[&send]).await;
+    let mut driver = scene.driver();
+    driver.invoker = Arc::new(Endless(scene.engine.clone()));
+    let conversation = ConversationId::fresh();
+    scene.store.put_conversation(untitled(conversation)).await.unwrap();
+    let mut machine =
+        Machine::begin(RunId::fresh(), conversation, Vec::new(), typed("go"), scene.rounds);
+    let stop = async {
+        let question = loop {
+            let pending = scene.approvals.pending().await.unwrap();
+            if let Some(request) = pending.into_iter().next() {
+                break request.id;
+            }
+            tokio::task::yield_now().await;
+        };
+        scene.control.stop();
+        question
+    };
+    let job = scene.job();
+    let (driven, question) = tokio::join!(driver.drive(&mut machine, &job, &scene.control), stop);
+    let Driven::Ended(end) = driven.unwrap() else { panic!("it was put down") };
+    assert_eq!((end.as_str(), send.runs()), ("stopped", 0));
+    assert!(scene.approvals.pending().await.unwrap().is_empty());
+    let no =
+        DecisionRecord { decision: Decision::approve(), decided_by: "late".into(), decided_at: 0 };
+    let late = scene.engine.decide(question, no).await.unwrap_err();
+    assert!(matches!(late, DecideError::AlreadyDecided(first) if first.decided_by == "stopped"));
+    assert_eq!(send.runs(), 0);
 }

@@ -106,6 +106,7 @@ pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
         let removed = world::vault()?.remove(&secret);
         removed.map_err(|error| Failure::configuration(error.to_string()))?;
     }
+    super::skills::forget_all(name)?;
     if json {
         output::document(&json!({"removed": name}), true)?;
     } else {

@@ -6,6 +6,7 @@ mod edit;
 mod import;
 mod redirect;
 mod serve;
+mod skills;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: &Mcp, json: bool) -> Result<u8, Failure> {
         Mcp::Review(command) => world::block_on(review(command, json)),
         Mcp::Logs { name } => logs(name),
         Mcp::Auth(command) => world::block_on(auth::run(command, json)),
+        Mcp::Skills(command) => world::block_on(skills::run(command, json)),
         Mcp::Rm { name } => edit::remove(name, json),
         Mcp::Enable { name } => edit::switch(name, true, json),
         Mcp::Disable { name } => edit::switch(name, false, json),

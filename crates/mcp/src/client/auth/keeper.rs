@@ -2,6 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Mutex;
 use toolcrib_net::HttpClient;
@@ -27,6 +28,8 @@ pub(crate) struct Keeper {
     settings: Oauth,
     host: Arc<dyn Host>,
     kept: Mutex<Option<Kept>>,
+    /// What [`Host::authorizations_changed`] said when that was looked at.
+    seen: AtomicU64,
 }
 
 /// What becomes of a request that was refused.
@@ -46,7 +49,14 @@ impl Keeper {
         if server.scheme() != "https" && !place::is_here(&server) {
             return None;
         }
-        Some(Self { name: name.to_owned(), server, settings, host, kept: Mutex::new(None) })
+        Some(Self {
+            name: name.to_owned(),
+            server,
+            settings,
+            host,
+            kept: Mutex::new(None),
+            seen: AtomicU64::new(0),
+        })
     }
 
     fn http(&self) -> HttpClient {
@@ -80,6 +90,10 @@ impl Keeper {
     /// [`AuthError::Unreachable`] when it has ended and cannot be renewed now.
     pub(crate) async fn token(&self) -> Result<Option<String>, AuthError> {
         let mut slot = self.kept.lock().await;
+        let now_seen = self.host.authorizations_changed();
+        if self.seen.swap(now_seen, Ordering::Relaxed) != now_seen {
+            *slot = None;
+        }
         let kept = match &mut *slot {
             Some(kept) => kept,
             none => none.insert(self.load().await),

@@ -8,12 +8,12 @@ use rmcp::ServerHandler;
 #[expect(deprecated, reason = "the older revisions have it")]
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
-    GetTaskResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+    GetSkillResult, GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ use super::caller::{Way, caller};
 use super::{LOG_LEVEL, Serve};
 use crate::desk::{Caller, Questions};
 use crate::server::tickets::Step;
-use crate::server::{Body, Resource, Who, offer};
+use crate::server::{Body, Resource, Who, offer, skills};
 
 /// How often the tools are looked at for somebody who wants to hear of changes.
 const LOOK: Duration = Duration::from_millis(500);
@@ -197,7 +197,9 @@ impl ServerHandler for Serve {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.0.door.shelf().resources(&self.who(&context)?).await;
+        let who = self.who(&context)?;
+        let view = self.0.door.view(&who);
+        let resources = self.0.door.shelf().resources(&who, &view).await;
         Ok(ListResourcesResult::with_all_items(resources.into_iter().map(resource).collect()))
     }
 
@@ -222,7 +224,8 @@ impl ServerHandler for Serve {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let who = self.who(&context)?;
         let uri = params.uri;
-        let read = self.0.door.shelf().read(&who, &uri).await;
+        let view = self.0.door.view(&who);
+        let read = self.0.door.shelf().read(&who, &view, &uri).await;
         let read = read.map_err(|words| ErrorData::internal_error(words, None))?;
         let Some(contents) = read else {
             let data = serde_json::json!({"uri": uri});
@@ -240,7 +243,33 @@ impl ServerHandler for Serve {
             Some(media_type) => told.with_mime_type(media_type),
             None => told,
         };
+        let told = match contents.meta.is_empty() {
+            true => told,
+            false => told.with_meta(MetaObject(contents.meta)),
+        };
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![told])))
+    }
+
+    async fn list_skills(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let skills = self.0.door.shelf().skills(&self.who(&context)?).await;
+        let skills = skills.into_iter().filter_map(skills::entry).collect();
+        Ok(ListSkillsResult::with_all_items(skills))
+    }
+
+    async fn get_skill(
+        &self,
+        params: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let skills = self.0.door.shelf().skills(&self.who(&context)?).await;
+        let mut entries = skills.into_iter().filter_map(skills::entry);
+        let found = entries.find(|skill| skill.uri == params.uri);
+        let none = || ErrorData::invalid_params(format!("there is no skill {}", params.uri), None);
+        found.map(GetSkillResult::new).ok_or_else(none)
     }
 
     fn accepted_subscription_filter(

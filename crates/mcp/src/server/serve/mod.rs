@@ -69,6 +69,7 @@ impl Serve {
             .enable_resources()
             .enable_completions()
             .enable_tasks()
+            .enable_skills()
             .build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));

@@ -1,20 +1,22 @@
 //! What others do to what is kept while a keeper is at work.
 
 use std::sync::Mutex as Shared;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use toolcrib_core::{BoxFuture, CallCtx};
+use toolcrib_core::BoxFuture;
 use toolcrib_net::AddressPolicy;
 use toolcrib_sandbox::Process;
 
 use super::super::kept::{Method, Tokens};
 use super::*;
-use crate::client::{Elicitation, Elicited, Pins, Stdio};
+use crate::client::{Pins, Stdio};
 
 const SERVER: &str = "https://a.org/mcp";
 
 /// Keeps one text. `meanwhile` is what another process has kept when a lock is got.
 #[derive(Default)]
 struct Memory {
+    changes: AtomicU64,
     text: Shared<Option<String>>,
     meanwhile: Shared<Option<String>>,
 }
@@ -60,17 +62,9 @@ impl Host for Memory {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn log_file(&self, _: &str) -> Option<std::path::PathBuf> {
-        None
+    fn authorizations_changed(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
-
-    fn changed(&self, _: &str) {}
-
-    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, _: Elicitation) -> BoxFuture<'a, Elicited> {
-        Box::pin(std::future::ready(Elicited::Accept(None)))
-    }
-
-    fn progress(&self, _: &CallCtx, _: f64, _: Option<f64>, _: Option<String>) {}
 }
 
 /// What is kept with a token that should have been renewed and cannot be.
@@ -92,6 +86,7 @@ fn kept(access: Option<&str>) -> Kept {
 
 fn keeper(before: &Kept, meanwhile: Option<&Kept>) -> (Arc<Memory>, Keeper) {
     let memory = Memory {
+        changes: AtomicU64::new(1),
         text: Shared::new(Some(before.text())),
         meanwhile: Shared::new(meanwhile.map(Kept::text)),
     };
@@ -139,4 +134,16 @@ async fn a_login_that_ends_while_a_request_is_refused_is_not_written_over() {
     assert!(matches!(answer, Answer::Needed));
     let now = Kept::read(memory.text.lock().unwrap().as_deref(), SERVER);
     assert!(now.is_needed() && !now.is_granted());
+}
+
+/// `toolcrib mcp auth --forget` beside a running daemon: its tokens were sent until it was restarted.
+#[tokio::test]
+async fn what_another_process_forgets_is_not_sent_any_more() {
+    let (memory, keeper) = keeper(&kept(Some("old")), None);
+    assert_eq!(keeper.token().await.unwrap().as_deref(), Some("old"));
+    *memory.text.lock().unwrap() = None;
+    memory.changes.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(keeper.token().await.unwrap(), None);
+    *memory.text.lock().unwrap() = Some(kept(Some("new")).text());
+    assert_eq!(keeper.token().await.unwrap(), None, "nothing says that it has changed");
 }

@@ -1,0 +1,203 @@
+//! `toolcrib mcp skills`: what skills a server has, and taking them over. Until then nothing of them is used.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use toolcrib_app::agent::library::{self, Skill};
+use toolcrib_app::core::ToolError;
+use toolcrib_app::mcp::client::{Connection, OfferedSkill};
+
+use super::{named, unreachable, with};
+use crate::cli::{McpSkills, Places};
+use crate::command::shelf::{self, Shelf};
+use crate::output::{self, Failure};
+use crate::{terminal, world};
+
+/// A folder that nothing is loaded from.
+const NEW: &str = ".new";
+
+/// How a skill of a server stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// It was not taken over.
+    Held,
+    /// It was, and is the same still.
+    Enabled,
+    /// It was, and the server has another now; what was taken over is used.
+    Changed,
+}
+
+impl Stands {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Enabled => "enabled",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// Where skills of this server are kept.
+fn folder(server: &str) -> Result<PathBuf, Failure> {
+    let none = || Failure::configuration("there is no folder for the configuration");
+    Ok(world::server_skills(&world::config_folder().ok_or_else(none)?).join(server))
+}
+
+/// Forgets all skills of a server that is removed.
+pub(super) fn forget_all(server: &str) -> Result<(), Failure> {
+    match std::fs::remove_dir_all(folder(server)?) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn run(command: &McpSkills, json: bool) -> Result<u8, Failure> {
+    let name = command.name.as_str();
+    named(name)?;
+    if !command.disable.is_empty() {
+        return disable(name, &command.disable, json);
+    }
+    let (_toolcrib, connection) = with(name, &command.world).await?;
+    let offered = connection.skills().await.map_err(|error| unreachable(name, &error))?;
+    for wanted in &command.enable {
+        let skill = offered.iter().find(|skill| skill.name == *wanted);
+        let skill = skill.ok_or_else(|| {
+            Failure::not_found(format!(
+                "{name} lists no skill {wanted}; `toolcrib mcp skills {name}` shows them"
+            ))
+        })?;
+        enable(name, &connection, skill, command.world.workspace.as_ref()).await?;
+    }
+    connection.disconnect().await;
+    show(name, &offered, json)
+}
+
+/// Takes a skill over: all of it or nothing.
+async fn enable(
+    server: &str,
+    connection: &Connection,
+    skill: &OfferedSkill,
+    workspace: Option<&PathBuf>,
+) -> Result<(), Failure> {
+    let refused = |why: &str| Failure::run(format!("the skill {} of {server} {why}", skill.name));
+    let files = skill.files.as_ref().map_err(|why| refused(why))?;
+    taken(server, &skill.name, workspace).await?;
+    let staging = tempfile::tempdir()?;
+    let from = staging.path().join(&skill.name);
+    for file in files {
+        let read: Result<Vec<u8>, ToolError> = connection.skill_file(file).await;
+        let path = from.join(&file.path);
+        std::fs::create_dir_all(path.parent().unwrap_or(&from))?;
+        std::fs::write(
+            path,
+            read.map_err(|error| refused(&format!("was not taken over. {}", error.message)))?,
+        )?;
+    }
+    let whole = library::whole(&from).map_err(|fault| refused(&fault))?;
+    if whole.front_matter != skill.front_matter {
+        return Err(refused("says of itself something else than its server says of it"));
+    }
+    let to = folder(server)?;
+    // Beside the others, so that one of before gives way to what is whole.
+    let (new, own) = (to.join(NEW), to.join(&skill.name));
+    drop(std::fs::remove_dir_all(&new));
+    library::add(&from, &new).map_err(|problem| refused(&problem.to_string()))?;
+    if own.exists() {
+        std::fs::remove_dir_all(&own)?;
+    }
+    std::fs::rename(new.join(&skill.name), &own)?;
+    output::note(&format!(
+        "toolcrib: the skill {} of {server} is taken over; what it says is still a stranger's",
+        skill.name
+    ));
+    Ok(())
+}
+
+/// Whether another skill has the name: both would be lost.
+async fn taken(server: &str, skill: &str, workspace: Option<&PathBuf>) -> Result<(), Failure> {
+    let places = Places { workspace: workspace.cloned(), tools: Vec::new() };
+    let own = folder(server)?;
+    let looked = tokio::task::spawn_blocking(move || Shelf::open(&places, true)).await;
+    let shelf = looked.map_err(|error| Failure::run(error.to_string()))??;
+    match shelf.library.skill(skill) {
+        Ok(Skill { place, .. }) if place.path().is_none_or(|path| !path.starts_with(&own)) => {
+            Err(Failure::usage(format!("there is a skill {skill} already ({place})")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn disable(server: &str, skills: &[String], json: bool) -> Result<u8, Failure> {
+    let folder = folder(server)?;
+    for skill in skills {
+        let there = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let found = there.map(|entry| entry.path()).find(|path| path.ends_with(skill));
+        let found = found.ok_or_else(|| {
+            Failure::not_found(format!("no skill {skill} was taken over from {server}"))
+        })?;
+        std::fs::remove_dir_all(found)?;
+    }
+    if json {
+        output::document(&json!({"server": server, "disabled": skills}), true)?;
+    } else {
+        output::note(&format!("toolcrib: {} of {server} is forgotten", skills.join(", ")));
+    }
+    Ok(0)
+}
+
+/// How a skill stands, by the files that were taken over.
+fn stands(server: &str, skill: &OfferedSkill) -> Result<Stands, Failure> {
+    let own = folder(server)?.join(&skill.name);
+    if !own.exists() {
+        return Ok(Stands::Held);
+    }
+    let same = skill.files.as_ref().is_ok_and(|files| {
+        files
+            .iter()
+            .all(|file| std::fs::read(own.join(&file.path)).is_ok_and(|bytes| file.is(&bytes)))
+    });
+    Ok(if same { Stands::Enabled } else { Stands::Changed })
+}
+
+fn show(server: &str, offered: &[OfferedSkill], json: bool) -> Result<u8, Failure> {
+    let about = |skill: &OfferedSkill| {
+        let text = skill.front_matter.get("description").and_then(Value::as_str);
+        terminal::one_line(text.unwrap_or_default())
+    };
+    if json {
+        let row = |skill: &OfferedSkill| -> Result<Value, Failure> {
+            let files = skill.files.as_ref().map(|files| {
+                files
+                    .iter()
+                    .map(|file| json!({"path": file.path, "bytes": file.bytes()}))
+                    .collect::<Value>()
+            });
+            Ok(json!({
+                "name": skill.name, "uri": skill.uri, "state": stands(server, skill)?.as_str(),
+                "front_matter": skill.front_matter,
+                "files": files.as_ref().ok(), "problem": files.as_ref().err(),
+            }))
+        };
+        let rows: Result<Vec<Value>, Failure> = offered.iter().map(row).collect();
+        output::document(&json!({"server": server, "skills": rows?}), true)?;
+        return Ok(0);
+    }
+    if offered.is_empty() {
+        output::note(&format!("toolcrib: {server} lists no skills"));
+        return Ok(0);
+    }
+    let mut rows =
+        vec![["SKILL", "STATE", "FILES", "WHAT IT SAYS OF ITSELF"].map(str::to_owned).to_vec()];
+    for skill in offered {
+        let files = skill.files.as_ref().map_or("-".to_owned(), |files| files.len().to_string());
+        let words = match &skill.files {
+            Ok(_) => about(skill),
+            Err(why) => format!("cannot be taken over: it {}", terminal::one_line(why)),
+        };
+        let state = stands(server, skill)?.as_str().to_owned();
+        rows.push(vec![terminal::one_line(&skill.name), state, files, words]);
+    }
+    output::data(&shelf::table(&rows))?;
+    output::note(&format!("toolcrib: `toolcrib mcp skills {server} --enable NAME` takes one over"));
+    Ok(0)
+}
