@@ -255,6 +255,8 @@ impl Session {
         let mut answer = Some(answer);
         if !leaves && let Some(answer) = answer.take() {
             let _ = answer.send(said.clone());
+            // Whoever asked goes on first: what follows is nothing to wait for.
+            tokio::task::yield_now().await;
         }
         let swept = match self.rests && self.process.is_alone() {
             true => Ok(Swept::Killed(0)),

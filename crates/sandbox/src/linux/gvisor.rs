@@ -66,6 +66,8 @@ impl Gvisor {
     }
 
     async fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
+        let runsc =
+            self.program().ok_or(SandboxError::NoMaker { program: "runsc", remedy: REMEDY })?;
         let cannot = |what| Err(SandboxError::NotBy { backend: NAME, what });
         if matches!(job.policy.network, Network::Hosts(_)) {
             return cannot("keep a list of hosts");
@@ -76,8 +78,6 @@ impl Gvisor {
         if job.bridge {
             return cannot("pass a bridge");
         }
-        let runsc =
-            self.program().ok_or(SandboxError::NoMaker { program: "runsc", remedy: REMEDY })?;
         let mut plan = Plan::of(job)?.spelled_out().into_owned();
         must_be_there(&plan)?;
         let bundle = Bundle::new(&plan).map_err(|source| SandboxError::Setup {
