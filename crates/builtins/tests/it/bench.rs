@@ -244,6 +244,8 @@ pub(crate) fn installed(program: &str) -> Option<(PathBuf, Vec<PathBuf>)> {
         eprintln!("NOT TRIED: {program} is not on this machine");
         return None;
     };
+    // Under its real name: an environment of Python looks for itself beside its program.
+    let folder = folder.canonicalize().ok()?;
     let mut around = vec![folder.clone()];
     let real = folder.join(program).canonicalize().unwrap();
     around.extend(real.ancestors().nth(2).map(Path::to_owned));

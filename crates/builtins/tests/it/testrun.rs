@@ -158,7 +158,7 @@ async fn one_of_two_passes(program: &str, runner: &str, files: &[(&str, &str)], 
     let shop = Shop::with(change, files);
     let output = shop.run(json!({})).await.unwrap();
     let text = text_of(&output);
-    assert!(text.starts_with("Tests FAILED (exit code 1): 1 passed, 1 failed."), "{text}");
+    assert!(text.starts_with("Tests FAILED (exit code 1): 1 passed, 1 failed"), "{text}");
     let data = output.structured.unwrap();
     assert_eq!(data["runner"], runner, "{data}");
     assert_eq!(
@@ -197,7 +197,7 @@ async fn go_tests_are_counted() {
 
 #[tokio::test]
 async fn npm_tests_are_counted() {
-    // The test runner of node itself names tests by another flag than most.
+    // The test runner of node itself names tests by another option than most.
     let files = [
         (
             "package.json",

@@ -60,7 +60,7 @@ fn bubblewrap_makes_the_walls_of_commands() {
     }
     let home = env.outside().join("home");
     let command = format!(
-        "cat notes.md; ls {0}/config.toml; echo x > {0}/state/x; echo evil > .toolcrib/config.toml; (exec 3<>/dev/tcp/192.0.2.1/80) && echo REACHED; echo made > made; (setsid sleep 86397 &); echo LEVEL; grep -c . /proc/self/status; exit 3",
+        "cat notes.md; ls {0}/config.toml; echo x > {0}/state/x; echo evil > .toolcrib/config.toml; (exec 3<>/dev/tcp/192.0.2.1/80) && echo REACHED; echo made > made; exit 3",
         home.display()
     );
     let reply = answer(&env, "execute_shell_command", &json!({"command": command}));
@@ -69,21 +69,18 @@ fn bubblewrap_makes_the_walls_of_commands() {
     assert!(!text.contains("REACHED") && text.contains("No such file"), "{reply}");
     assert_eq!(env.read("made").as_deref(), Some("made\n"));
     assert!(!home.join("state/x").exists() && env.read(".toolcrib/config.toml").is_none());
-    let no_network = done(
-        &env,
-        "execute_shell_command",
-        json!({"command": "cat /proc/net/route | wc -l; echo ${HTTPS_PROXY-none}", "fresh": true}),
-    );
-    assert!(no_network.contains("none"), "{no_network}");
     env.run(&["sandbox", "exec", "--write", ".", "--", "sh", "-c", "cat notes.md"]).code(0);
     env.write("Makefile", "test:\n\t@echo 2 passed in 0.1s\n");
     assert!(done(&env, "test_runner", json!({})).contains("Tests passed: 2 passed."));
-    let missing = answer(&env, "test_runner", &json!({"runner": "go"}));
-    assert!(
-        missing["result"].to_string().contains("The program go is not there")
-            || missing["outcome"] == "succeeded",
-        "{missing}"
-    );
+    // A program that is not there is the tool's to tell, as in walls of our own.
+    env.own("config.toml", "[sandbox]\nbackend = \"bubblewrap\"\nenv = { PATH = \"/nowhere\" }\n");
+    let missing = answer(&env, "test_runner", &json!({}));
+    assert!(missing["result"].to_string().contains("The program make is not there"), "{missing}");
+    // No weaker and no stronger level is taken for it.
+    env.own("config.toml", "[sandbox]\nbackend = \"bubblewrap\"\nlevel = \"external\"\n");
+    let refused = answer(&env, "test_runner", &json!({}));
+    assert_eq!(refused["error_type"], "sandbox_error", "{refused}");
+    assert!(refused["result"].to_string().contains("level external"), "{refused}");
 }
 
 #[test]
@@ -95,12 +92,12 @@ fn bubblewrap_makes_the_walls_of_a_conversation() {
     let turns = r#"
   - calls: [{tool: execute_shell_command, args: {command: "mkdir sub; cd sub; X=kept; (setsid sleep 86396 &)"}}]
   - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: exit code 0}]}
-    calls: [{tool: execute_shell_command, args: {command: "pwd; echo $X; pgrep -c sleep || ls /proc | grep -c '^[0-9]'"}}]
+    calls: [{tool: execute_shell_command, args: {command: "pwd; echo $X; ls -d /proc/[0-9]* | wc -l"}}]
   - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: kept}]}
     calls: [{tool: execute_shell_command, args: {command: "sleep 100", timeout: 1}}]
   - expect: {results: [{tool: execute_shell_command, outcome: failed, contains: timed out after 1s}]}
     calls: [{tool: execute_shell_command, args: {command: "echo served; exec sleep 86395", background: true}}]
-  - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: served}]}
+  - expect: {results: [{tool: execute_shell_command, outcome: succeeded}]}
     calls: [{tool: manage_process, args: {action: list}}]
   - expect: {results: [{tool: manage_process, outcome: succeeded, contains: running}]}
     calls: [{tool: code_exec, args: {code: "x = 6", level: full}}]
