@@ -22,10 +22,6 @@ const STEP: Duration = Duration::from_millis(500);
 /// How long a command runs before its limits are looked at: most are over by then, and what they used is little.
 const SHORT: Duration = Duration::from_millis(2);
 
-/// How often the other mark is looked for, once one is there, before it is waited for: it is a few microseconds away, and to sleep and to be
-/// woken takes longer.
-const LOOKS: u32 = 64;
-
 /// How long the streams are read on after everything was killed. Only a process stuck in the kernel needs it.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -259,8 +255,6 @@ impl Session {
         let mut answer = Some(answer);
         if !leaves && let Some(answer) = answer.take() {
             let _ = answer.send(said.clone());
-            // Whoever asked goes on first: what follows is nothing to wait for.
-            tokio::task::yield_now().await;
         }
         let swept = match self.rests && self.process.is_alone() {
             true => Ok(Swept::Killed(0)),
@@ -337,9 +331,7 @@ impl Running {
         let late = tokio::time::sleep_until(deadline);
         tokio::pin!(late);
         let (mut one, mut two) = (vec![0; 32 * 1024], vec![0; 32 * 1024]);
-        let mut looks = LOOKS;
         loop {
-            let is_almost = looks > 0 && self.scans.iter().any(Scanner::is_done);
             tokio::select! {
                 // In this order: a flood of output must not keep anybody from stopping it.
                 biased;
@@ -348,7 +340,6 @@ impl Running {
                 () = &mut writing => {}
                 read = stdout.read(&mut one), if self.open[0] => self.take(0, read.ok().and_then(|n| one.get(..n))),
                 read = stderr.read(&mut two), if self.open[1] => self.take(1, read.ok().and_then(|n| two.get(..n))),
-                () = tokio::task::yield_now(), if is_almost => looks -= 1,
             }
             if self.scans.iter().all(Scanner::is_done) {
                 return Over::Marked;
