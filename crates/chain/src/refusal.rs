@@ -12,6 +12,18 @@ pub(crate) fn refusal(error: &SandboxError) -> ToolError {
         SandboxError::CannotHold { level, what } => format!(
             "The sandbox of this machine has the level {level}, which cannot keep {what}, so nothing was run."
         ),
+        SandboxError::NoMaker { program, remedy } => {
+            return ToolError::new(
+                ErrorType::SandboxError,
+                format!(
+                    "Code runs here only in a sandbox that {program} makes, which is not installed in the folders of the system, so nothing was run. Do not try again; tell the user to {remedy}, or to take `backend` out of `[sandbox]` in the configuration."
+                ),
+            )
+            .with_detail(error.to_string());
+        }
+        SandboxError::NotBy { backend, what } => format!(
+            "The sandboxes of {backend}, which `backend` in `[sandbox]` of the configuration names, cannot {what}, so nothing was run."
+        ),
         _ => "The sandbox could not be made, so nothing was run.".to_owned(),
     };
     let advice = "Do not try again; tell the user that `toolcrib sandbox status` says what this machine gives.";

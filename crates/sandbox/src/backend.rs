@@ -30,9 +30,9 @@ pub trait Backend: Send + Sync {
     /// Its name, as reports show it.
     fn name(&self) -> &'static str;
 
-    /// Whether it can keep programs to hosts that are named, by a proxy.
-    fn keeps_hosts(&self) -> bool {
-        true
+    /// Whether it can keep programs to hosts that are named, by a proxy, at this level.
+    fn keeps_hosts(&self, level: Level) -> bool {
+        level >= Level::Namespace
     }
 
     /// Tries what it can give, and says so case by case.

@@ -41,6 +41,16 @@ pub enum SandboxError {
     /// A program of this name is not in any folder of its `PATH`, or no such file is visible.
     #[error("the program {0:?} does not exist, or is not visible in the sandbox")]
     NoProgram(PathBuf),
+    /// The program that makes the walls is not in the folders of the system.
+    #[error(
+        "`{program}`, which makes this sandbox, is not installed in the folders of the system: {remedy}"
+    )]
+    NoMaker {
+        /// Its name.
+        program: &'static str,
+        /// How it is had.
+        remedy: &'static str,
+    },
     /// The file is there and cannot be run.
     #[error("the program {program:?} cannot be run: {source}")]
     NotRun {

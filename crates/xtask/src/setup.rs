@@ -29,6 +29,7 @@ const TO_TEST: &[Need] = &[
         why: "the Linux userland is tested with a small system of it",
     },
     Need { program: "gpg", package: "gnupg", why: "the witness for signatures" },
+    Need { program: "bwrap", package: "bubblewrap", why: "the other maker of sandboxes" },
 ];
 
 /// Needed to use the daemon from outside, as its users do.
@@ -48,6 +49,8 @@ const PYTHON: &[&str] = &[
     "python-lsp-server==1.15.0",
     "pyflakes==4.1.0",
     "ruff==0.17.6",
+    // What plots come back from.
+    "matplotlib==3.11.2 ; python_version >= '3.11'",
 ];
 
 /// Needed to fuzz.

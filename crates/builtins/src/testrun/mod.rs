@@ -39,6 +39,19 @@ impl Project<'_> {
     fn says(&self, file: &str, word: &str) -> bool {
         self.has(file) && (self.text)(file).is_some_and(|text| text.contains(word))
     }
+
+    /// What its package of JavaScript says that tests are run with.
+    fn script(&self) -> Option<String> {
+        let package = (self.text)("package.json").filter(|_| self.has("package.json"))?;
+        let package: serde_json::Value = serde_json::from_str(&package).ok()?;
+        Some(package.pointer("/scripts/test")?.as_str()?.to_owned())
+    }
+
+    /// The option that names tests to what npm starts: most programs have one, and that of node itself another.
+    pub(crate) fn names_tests_by(&self) -> &'static str {
+        let is_node = self.script().is_some_and(|script| script.contains("node --test"));
+        if is_node { "--test-name-pattern" } else { "-t" }
+    }
 }
 
 impl Runner {
@@ -71,14 +84,6 @@ impl Runner {
                 .iter()
                 .any(|name| project.has(name))
                 || project.names.iter().any(is_test);
-        let has_test_script = || {
-            let package = (project.text)("package.json");
-            let package =
-                package.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-            package.is_some_and(|package| {
-                package.pointer("/scripts/test").is_some_and(serde_json::Value::is_string)
-            })
-        };
         let makefile = ["Makefile", "makefile", "GNUmakefile"].into_iter();
         if project.has("Cargo.toml") {
             Some(Self::Cargo)
@@ -86,7 +91,7 @@ impl Runner {
             Some(Self::Go)
         } else if is_python {
             Some(Self::python(project))
-        } else if project.has("package.json") && has_test_script() {
+        } else if project.script().is_some() {
             Some(Self::Npm)
         } else if makefile.into_iter().any(|name| project.has(name) && has_target(project, name)) {
             Some(Self::Make)
@@ -124,8 +129,13 @@ impl Runner {
         }
     }
 
-    /// The program and its arguments: all tests, those of a file, or those whose name holds `test`.
-    pub(crate) fn command(self, file: Option<&str>, test: Option<&str>) -> Vec<String> {
+    /// The program and its arguments: all tests, those of a file, or those whose name holds `test`, which npm says [so](Project::names_tests_by).
+    pub(crate) fn command(
+        self,
+        file: Option<&str>,
+        test: Option<&str>,
+        by: &'static str,
+    ) -> Vec<String> {
         let words: &[&str] = match self {
             // No cache folder is left behind, and nobody waits for colours.
             Self::Pytest => &[
@@ -175,7 +185,7 @@ impl Runner {
                 if file.is_some() || test.is_some() {
                     add(&["--"]);
                 }
-                test.iter().for_each(|test| add(&["-t", test]));
+                test.iter().for_each(|test| add(&[by, test]));
                 file.iter().for_each(|file| add(&[file]));
             }
             Self::Make => {}

@@ -61,7 +61,7 @@ fn commands_name_files_and_tests() {
         (Runner::Npm, Some("a.test.js"), Some("adds"), "npm test --silent -- -t adds a.test.js"),
         (Runner::Make, Some("x"), None, "make test"),
     ] {
-        assert_eq!(runner.command(file, test).join(" "), expected);
+        assert_eq!(runner.command(file, test, "-t").join(" "), expected);
     }
 }
 

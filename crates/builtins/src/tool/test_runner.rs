@@ -126,7 +126,7 @@ impl Tool for TestRunner {
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         args.check()?;
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
-        let (args, runner, folder) = blocking(move || {
+        let (args, runner, command, folder) = blocking(move || {
             let spot = workspace.roots().resolve(args.folder(), Last::Follow)?;
             match spot.node {
                 Some(Node::Dir) => {}
@@ -160,10 +160,11 @@ impl Tool for TestRunner {
                     Runner::detect(&project, args.file.as_deref()).ok_or_else(|| unknown(&args))?
                 }
             };
-            Ok((args, runner, spot.real_path()))
+            let by = project.names_tests_by();
+            let command = runner.command(args.file.as_deref(), args.test_name.as_deref(), by);
+            Ok((args, runner, command, spot.real_path()))
         })
         .await?;
-        let command = runner.command(args.file.as_deref(), args.test_name.as_deref());
         let time = args.timeout.map_or(runner.time(), Duration::from_secs).min(TIMEOUT - MARGIN);
         let (name, rest) =
             command.split_first().map_or(("", &[][..]), |(n, rest)| (n.as_str(), rest));

@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use toolcrib_core::{CallCtx, ToolError};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{
-    Backend, HostRules, Job, Level, Network, Policy, Process, Root, SandboxError, Stdin,
+    Backend, HostRules, Job, Level, Network, Policy, Process, Root, SandboxError, Status, Stdin,
 };
 
 pub use confines::{Confines, make_own};
@@ -174,8 +174,7 @@ impl Workbench {
     async fn allowed(&self, needs: &Needs) -> Result<Policy, SandboxError> {
         let level = self.tried().await?;
         let mut policy = self.confines().policy(needs, level);
-        let keeps_hosts = level >= Level::Namespace && self.backend.keeps_hosts();
-        if !keeps_hosts && matches!(policy.network, Network::Hosts(_)) {
+        if !self.backend.keeps_hosts(level) && matches!(policy.network, Network::Hosts(_)) {
             // Single hosts cannot be told apart here; what is left is less, never more.
             policy.network = Network::None;
         }
@@ -189,8 +188,16 @@ impl Workbench {
             let mut nothing =
                 Job::new("true", Policy { minimum: Level::Reduced, ..Policy::default() });
             nothing.folder = Some("/".into());
-            let mut process = self.backend.start(&nothing).await?;
-            process.wait().await.map(|ended| ended.level)
+            let never = std::future::pending();
+            let run =
+                toolcrib_sandbox::run(&*self.backend, &nothing, b"", Limits::default(), never);
+            let (report, ended) = run.await?;
+            // Another maker of walls that could not make them says so as a program does.
+            if ended.status != Status::Exited(0) {
+                let source = std::io::Error::other(report.stderr.last(300));
+                return Err(SandboxError::Setup { step: self.backend.name().to_owned(), source });
+            }
+            Ok(ended.level)
         });
         let level = *level.await?;
         if level < confines.minimum {

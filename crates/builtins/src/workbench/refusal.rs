@@ -23,6 +23,18 @@ pub fn refusal(error: &SandboxError) -> ToolError {
             ErrorType::SandboxError,
             format!("Commands run in a Linux userland here, and nothing was run: {why}. Do not try again; tell the user."),
         ),
+        SandboxError::NoMaker { program, remedy } => (
+            ErrorType::SandboxError,
+            format!(
+                "Programs run here only in a sandbox that {program} makes, which is not installed in the folders of the system, so nothing was run. Do not try again; tell the user to {remedy}, or to take `backend` out of `[sandbox]` in the configuration."
+            ),
+        ),
+        SandboxError::NotBy { backend, what } => (
+            ErrorType::SandboxError,
+            format!(
+                "The sandboxes of {backend}, in which programs run here, cannot {what}, so nothing was run. Do not try again; tell the user that another `backend` in `[sandbox]` of the configuration can."
+            ),
+        ),
         SandboxError::NoProgram(program) => {
             let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
             (

@@ -227,3 +227,33 @@ pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     }
     panic!("never: {what}");
 }
+
+/// Where a program really is, and what of its surroundings it needs to run.
+pub(crate) fn installed(program: &str) -> Option<(PathBuf, Vec<PathBuf>)> {
+    let beside = Path::new(WORKER).ancestors().nth(2).unwrap().join("python/bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folder = std::env::split_paths(&path).chain([beside]).find(|folder| {
+        // One that a version manager stands in for need not be there at all.
+        let works = |word: &str| {
+            let output = std::process::Command::new(folder.join(program)).arg(word).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        works("--version") || works("version")
+    });
+    let Some(folder) = folder else {
+        eprintln!("NOT TRIED: {program} is not on this machine");
+        return None;
+    };
+    // Under its real name: an environment of Python looks for itself beside its program.
+    let folder = folder.canonicalize().ok()?;
+    let mut around = vec![folder.clone()];
+    let real = folder.join(program).canonicalize().unwrap();
+    around.extend(real.ancestors().nth(2).map(Path::to_owned));
+    around.extend(folder.parent().map(Path::to_owned));
+    // An environment of Python stands on another one.
+    if let Ok(python) = folder.join("python3").canonicalize() {
+        around.extend(python.ancestors().nth(2).map(Path::to_owned));
+    }
+    around.retain(|path| path.parent().is_some_and(|parent| parent != Path::new("/")));
+    Some((folder, around))
+}

@@ -12,7 +12,7 @@ use toolcrib_builtins::fs::{Journal, Roots, Workspace};
 use toolcrib_builtins::workbench::Confines;
 use toolcrib_core::{Block, CallCtx, ErrorType, Handler, ToolError};
 
-use super::bench::{Bench, WORKER, call_of, processes_with};
+use super::bench::{Bench, call_of, installed, processes_with};
 
 /// A workspace with the tool.
 struct Shop {
@@ -66,31 +66,6 @@ impl Shop {
         assert_eq!(error.error_type, kind, "{shown}: {}", error.message);
         error.message
     }
-}
-
-/// Where a program really is, and what of its surroundings it needs to run.
-fn installed(program: &str) -> Option<(PathBuf, Vec<PathBuf>)> {
-    let beside = Path::new(WORKER).ancestors().nth(2).unwrap().join("python/bin");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folder = std::env::split_paths(&path).chain([beside]).find(|folder| {
-        // One that a version manager stands in for need not be there at all.
-        let works = std::process::Command::new(folder.join(program)).arg("--version").output();
-        works.is_ok_and(|output| output.status.success())
-    });
-    let Some(folder) = folder else {
-        eprintln!("NOT TRIED: {program} is not on this machine");
-        return None;
-    };
-    let mut around = vec![folder.clone()];
-    let real = folder.join(program).canonicalize().unwrap();
-    around.extend(real.ancestors().nth(2).map(Path::to_owned));
-    around.extend(folder.parent().map(Path::to_owned));
-    // An environment of Python stands on another one.
-    if let Ok(python) = folder.join("python3").canonicalize() {
-        around.extend(python.ancestors().nth(2).map(Path::to_owned));
-    }
-    around.retain(|path| path.parent().is_some_and(|parent| parent != Path::new("/")));
-    Some((folder, around))
 }
 
 fn python() -> PathBuf {

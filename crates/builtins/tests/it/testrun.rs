@@ -11,7 +11,7 @@ use toolcrib_builtins::fs::{Roots, Workspace};
 use toolcrib_builtins::workbench::Confines;
 use toolcrib_core::{ErrorType, ToolError, ToolOutput};
 
-use crate::bench::{Bench, call_of};
+use crate::bench::{Bench, call_of, installed};
 use crate::text_of;
 
 struct Shop {
@@ -124,16 +124,91 @@ async fn tests_that_do_not_end_or_flood_are_bounded() {
         (json!({"path": "gone"}), ErrorType::FileNotFound, "not found"),
         (json!({"path": "../out"}), ErrorType::PathNotAllowed, "not allowed"),
         (json!({"file": "--version"}), ErrorType::ValidationError, "cannot be used as file"),
-        (
-            json!({"path": "slow", "runner": "go"}),
-            ErrorType::ExecutionError,
-            "The program go is not there",
-        ),
     ] {
         let error = shop.run(args).await.unwrap_err();
         assert_eq!(error.error_type, kind, "{}", error.message);
         assert!(error.message.contains(why), "{}", error.message);
     }
+}
+
+#[tokio::test]
+async fn a_runner_that_is_not_there_says_what_to_do() {
+    let nowhere = |confines| Confines { env: vec![("PATH".into(), "/nowhere".into())], ..confines };
+    let shop = Shop::with(nowhere, &[("notes.md", "")]);
+    for (runner, program) in [
+        ("pytest", "python3"),
+        ("unittest", "python3"),
+        ("cargo", "cargo"),
+        ("go", "go"),
+        ("npm", "npm"),
+        ("make", "make"),
+    ] {
+        let error = shop.run(json!({"runner": runner})).await.unwrap_err();
+        assert_eq!(error.error_type, ErrorType::ExecutionError, "{}", error.message);
+        let expected =
+            format!("The program {program} is not there, so nothing was run. Tell the user");
+        assert!(error.message.starts_with(&expected), "{}", error.message);
+    }
+}
+
+/// A project of this program whose tests are run: one passes, one called `wrong` fails, and then only the first.
+async fn one_of_two_passes(program: &str, runner: &str, files: &[(&str, &str)], right: &str) {
+    let Some((path, around)) = installed(program) else { return };
+    let change = |confines| Confines { path: vec![path], readable: around, ..confines };
+    let shop = Shop::with(change, files);
+    let output = shop.run(json!({})).await.unwrap();
+    let text = text_of(&output);
+    assert!(text.starts_with("Tests FAILED (exit code 1): 1 passed, 1 failed"), "{text}");
+    let data = output.structured.unwrap();
+    assert_eq!(data["runner"], runner, "{data}");
+    assert_eq!(
+        [&data["passed_count"], &data["failed_count"], &data["total_count"]],
+        [&json!(1), &json!(1), &json!(2)]
+    );
+    let failing = data["failing"].as_array().unwrap();
+    assert!(failing.len() == 1 && failing[0].as_str().unwrap().contains("wrong"), "{data}");
+    let one = shop.run(json!({"test_name": right})).await.unwrap();
+    assert!(text_of(&one).starts_with("Tests passed: 1 passed"), "{}", text_of(&one));
+}
+
+#[tokio::test]
+async fn pytest_tests_are_counted() {
+    let files = [
+        ("pytest.ini", "[pytest]\n"),
+        (
+            "test_a.py",
+            "def test_right():\n    assert True\n\ndef test_wrong():\n    assert 1 == 2\n",
+        ),
+    ];
+    one_of_two_passes("pytest", "pytest", &files, "right").await;
+}
+
+#[tokio::test]
+async fn go_tests_are_counted() {
+    let files = [
+        ("go.mod", "module example.com/small\n\ngo 1.18\n"),
+        (
+            "a_test.go",
+            "package small\n\nimport \"testing\"\n\nfunc TestRight(t *testing.T) {}\n\nfunc Test_wrong(t *testing.T) { t.Fatal(\"no\") }\n",
+        ),
+    ];
+    one_of_two_passes("go", "go", &files, "TestRight").await;
+}
+
+#[tokio::test]
+async fn npm_tests_are_counted() {
+    // The test runner of node itself names tests by another option than most.
+    let files = [
+        (
+            "package.json",
+            r#"{"name": "small", "version": "1.0.0", "scripts": {"test": "node --test --test-reporter=tap"}}"#,
+        ),
+        (
+            "a.test.js",
+            "const test = require('node:test');\nconst assert = require('node:assert');\ntest('right', () => {});\ntest('wrong', () => assert.equal(1, 2));\n",
+        ),
+    ];
+    one_of_two_passes("npm", "npm", &files, "right").await;
 }
 
 #[tokio::test]

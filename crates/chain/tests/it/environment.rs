@@ -49,3 +49,34 @@ async fn an_installation_that_was_not_finished_is_not_used() {
     environment.remove().unwrap();
     assert_eq!(environment.state(), EnvironmentState::Missing);
 }
+
+/// Packages that are not what this build was made with are not installed, wherever they come from.
+#[tokio::test]
+async fn a_package_with_another_hash_is_not_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mirror = folder.path().join("mirror");
+    std::fs::create_dir(&mirror).unwrap();
+    for line in REQUIREMENTS.lines() {
+        let words: Vec<&str> = line.split("==").collect();
+        let [name, version, ..] = words.as_slice() else { continue };
+        let version = version.split([' ', ';']).next().unwrap();
+        let file = format!("{}-{version}-py3-none-any.whl", name.replace('-', "_"));
+        std::fs::write(mirror.join(file), "not what was pinned").unwrap();
+    }
+    let environment = Environment::new(folder.path().join("python/environment"));
+    let python = Interpreter::find(&env()).await.expect("a Python on this machine");
+    let mut forged = env();
+    forged.extend([
+        ("PIP_NO_INDEX".into(), "1".into()),
+        ("PIP_FIND_LINKS".into(), mirror.clone().into_os_string()),
+        ("PIP_LOG".into(), folder.path().join("log").into_os_string()),
+    ]);
+    let error = environment.install(&python, &forged).unwrap_err();
+    assert!(
+        matches!(error, EnvironmentError::Step { step: "installing the packages", .. }),
+        "{error}"
+    );
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(log.contains("DO NOT MATCH THE HASHES"), "{log}");
+    assert_eq!(environment.state(), EnvironmentState::Unfinished);
+}

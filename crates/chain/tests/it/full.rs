@@ -150,6 +150,48 @@ async fn files_come_back_and_are_only_in_the_folder() {
     assert!(!folder.exists(), "the folder goes with the kernel");
 }
 
+/// A Python with matplotlib: one that tests were given, or that of whoever runs them.
+#[expect(clippy::print_stderr, reason = "what was not tried is said")]
+fn with_matplotlib() -> Option<std::path::PathBuf> {
+    let beside = std::path::Path::new(crate::world::WORKER).ancestors().nth(2)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = [beside.join("python/bin")].into_iter().chain(std::env::split_paths(&path));
+    let has_it = |program: &std::path::PathBuf| {
+        let mut command = std::process::Command::new(program);
+        command.args(["-c", "import matplotlib.pyplot"]).env("MPLBACKEND", "Agg");
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let found = folders.map(|folder| folder.join("python3")).find(has_it);
+    if found.is_none() {
+        eprintln!("NOT TRIED: no Python of this machine has matplotlib");
+    }
+    found
+}
+
+#[tokio::test]
+async fn plots_come_back_as_pictures_and_artifacts() {
+    let Some(program) = with_matplotlib() else { return };
+    let world = World::with(|setup| setup.program = Some(program)).await;
+    let plot = "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\nplt.figure()\nplt.bar(['a'], [1])\nNone";
+    let said = world.full(plot).await;
+    assert_eq!(said.pictures(), 2, "{}", said.text());
+    assert_eq!(
+        [said.data("/files/0/path"), said.data("/files/1/path")],
+        ["plot-1.png", "plot-2.png"]
+    );
+    let kept = world.kept("image/png");
+    assert!(kept.len() == 2 && kept.iter().all(|bytes| bytes.starts_with(b"\x89PNG\r\n")));
+    // Shown once: the next call has none, and a new one has a name of its own.
+    assert_eq!(world.full("1").await.pictures(), 0);
+    let said = world.full("plt.plot([1], [1])\nplt.show()").await;
+    assert_eq!(
+        (said.pictures(), said.data("/files/0/path")),
+        (1, json!("plot-3.png")),
+        "{}",
+        said.text()
+    );
+}
+
 #[tokio::test]
 async fn a_link_out_of_the_folder_brings_nothing_back() {
     let world = World::new().await;

@@ -36,6 +36,8 @@ mod history;
 mod hooks;
 mod keys;
 mod kits;
+#[cfg(target_os = "linux")]
+mod makers;
 mod mcp;
 mod mcp_auth;
 mod net;

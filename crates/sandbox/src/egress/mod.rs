@@ -10,12 +10,13 @@ mod connection;
 mod head;
 
 use std::ffi::OsString;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use toolcrib_net::{AddressPolicy, Resolve, SystemResolver};
 
 use crate::hosts::HostRules;
@@ -100,6 +101,42 @@ pub(crate) fn variables(port: u16) -> impl Iterator<Item = (OsString, OsString)>
         let small = name.to_lowercase();
         [(name.into(), value.clone().into()), (small.into(), value.into())]
     })
+}
+
+/// The proxy of one sandbox, at work. Dropped, it ends with all its connections.
+pub(crate) struct Proxy {
+    gate: Arc<Gate>,
+    serving: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Serves these hosts at a listener.
+    pub(crate) fn open(
+        listener: std::net::TcpListener,
+        hosts: &HostRules,
+        egress: &Egress,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let gate = Gate::new(hosts.clone(), egress.clone());
+        Ok(Self { serving: tokio::spawn(serve(listener, Arc::clone(&gate))), gate })
+    }
+
+    /// What was refused so far.
+    pub(crate) fn refused(&self) -> Vec<Refused> {
+        self.gate.refused()
+    }
+
+    /// Serves nobody any more; what was refused is still known.
+    pub(crate) fn close(&self) {
+        self.serving.abort();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.close();
+    }
 }
 
 /// Serves a listener until it is dropped.

@@ -2,6 +2,7 @@
 //! profile allows it what it does not allow us. Our helper looks after it as after a sandbox of its own: time, limits, the end.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use toolcrib_net::BoxFuture;
@@ -10,6 +11,7 @@ use super::command::kind;
 use super::filter;
 use super::local::Local;
 use super::plan::{Act, FILTERS, How, Net, Plan};
+use super::start::must_be_there;
 use crate::backend::{self, Backend, Process};
 use crate::job::Job;
 use crate::policy::{Network, Policy};
@@ -18,6 +20,9 @@ use crate::report::Probe;
 use crate::{Level, SandboxError};
 
 const NAME: &str = "bubblewrap";
+
+/// How its program is had.
+const REMEDY: &str = "install the package bubblewrap";
 
 /// The sandbox of another program. It holds what namespaces and the filter hold; there is no Landlock in it, and no proxy.
 #[derive(Debug, Default)]
@@ -53,8 +58,10 @@ impl Bubblewrap {
             let (minimum, strongest) = (job.policy.minimum, Level::Namespace);
             return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
         }
-        let bwrap = Self::program().ok_or_else(|| SandboxError::NoProgram("bwrap".into()))?;
+        let bwrap =
+            Self::program().ok_or(SandboxError::NoMaker { program: "bwrap", remedy: REMEDY })?;
         let mut plan = Plan::of(job)?.spelled_out().into_owned();
+        must_be_there(&plan)?;
         let walls = walls(&plan);
         let filters = kind(&plan, Level::Namespace);
         if let Act::Run { program, args, env, filters: passed, .. } = &mut plan.act {
@@ -63,17 +70,26 @@ impl Bubblewrap {
             let filtered = numbers.flat_map(|number| ["--add-seccomp-fd".to_owned(), number]);
             let mut line: Vec<OsString> = walls;
             line.extend(filtered.map(OsString::from));
+            env.extend(["HOME", "TMPDIR"].map(|name| (name.into(), "/tmp".into())));
+            env.extend(job.env.iter().cloned());
+            for (name, value) in env.extract_if(.., |(name, _)| is_for_the_loader(name)) {
+                line.extend(["--setenv".into(), name, value]);
+            }
             line.extend(["--".into(), std::mem::replace(program, bwrap.into())]);
             line.append(args);
             *args = line;
-            env.extend(["HOME", "TMPDIR"].map(|name| (name.into(), "/tmp".into())));
-            env.extend(job.env.iter().cloned());
             *passed = Some(filters);
         }
         plan.folder = "/".into();
         plan.views.retain(|view| view.how == How::Write);
         self.local.bare(&plan, job, Level::Namespace).await
     }
+}
+
+/// Whether the loader of programs obeys a variable of this name: then it is for the program inside, and not for `bwrap`, which is outside and
+/// would load what the program wrote.
+fn is_for_the_loader(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
 /// What to tell it about a plan.
@@ -123,14 +139,14 @@ impl Backend for Bubblewrap {
         NAME
     }
 
-    fn keeps_hosts(&self) -> bool {
+    fn keeps_hosts(&self, _: Level) -> bool {
         false
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
         Box::pin(async move {
             let Some(program) = Self::program() else {
-                return Probe::nothing(NAME, "bwrap", "not installed (package bubblewrap)");
+                return Probe::nothing(NAME, "bwrap", format!("not installed: {REMEDY}"));
             };
             let job = Job::new("true", Policy::default());
             backend::tried(self, "bwrap", &program, Level::Namespace, &job).await

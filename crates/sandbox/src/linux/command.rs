@@ -44,6 +44,10 @@ pub(super) fn prepare(
     rustix::process::chdir(Path::new(&plan.folder))
         .map_err(io::Error::from)
         .map_err(Fault::path(Path::new(&plan.folder)))?;
+    // Before the limits: one on the size of files would hold for these too.
+    if let Act::Run { filters: Some(kind), .. } = &plan.act {
+        pass_filters(*kind).map_err(Fault::host("passing the filters on"))?;
+    }
     bound(&plan.amounts, level).map_err(Fault::host("limits"))?;
     if level == Level::None {
         return Ok(());
@@ -148,12 +152,9 @@ pub(super) fn drop_rights(kept: CapabilitySet) -> io::Result<()> {
 
 /// Becomes the program of a plan. Returns only what went wrong.
 pub(super) fn act(plan: &Plan, scratch: &Path) -> Fault {
-    let Act::Run { program, args, env, filters, .. } = &plan.act else {
+    let Act::Run { program, args, env, .. } = &plan.act else {
         return Fault::host("starting")(io::Error::other("there is no program"));
     };
-    if let Some(Err(error)) = filters.map(pass_filters) {
-        return Fault::host("passing the filters on")(error);
-    }
     run(program, args, env, scratch)
 }
 

@@ -16,6 +16,7 @@ use toolcrib_net::BoxFuture;
 use super::local::Local;
 use super::plan::{Act, Amounts, How, Net, Plan, View};
 use super::root::SCRATCH;
+use super::start::must_be_there;
 use crate::backend::{self, Backend, Handle, Process, Swept, Tell};
 use crate::egress::Refused;
 use crate::job::{Ended, Job};
@@ -25,6 +26,9 @@ use crate::report::Probe;
 use crate::{Level, SandboxError};
 
 const NAME: &str = "gvisor";
+
+/// How its program is had.
+const REMEDY: &str = "install gVisor (gvisor.dev)";
 
 /// The user inside: without any right of root, and whoever owns what the policy names.
 const OWNER: u32 = 0;
@@ -62,6 +66,8 @@ impl Gvisor {
     }
 
     async fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
+        let runsc =
+            self.program().ok_or(SandboxError::NoMaker { program: "runsc", remedy: REMEDY })?;
         let cannot = |what| Err(SandboxError::NotBy { backend: NAME, what });
         if matches!(job.policy.network, Network::Hosts(_)) {
             return cannot("keep a list of hosts");
@@ -72,8 +78,8 @@ impl Gvisor {
         if job.bridge {
             return cannot("pass a bridge");
         }
-        let runsc = self.program().ok_or_else(|| SandboxError::NoProgram("runsc".into()))?;
         let mut plan = Plan::of(job)?.spelled_out().into_owned();
+        must_be_there(&plan)?;
         let bundle = Bundle::new(&plan).map_err(|source| SandboxError::Setup {
             step: "the bundle of gVisor".to_owned(),
             source,
@@ -285,14 +291,14 @@ impl Backend for Gvisor {
         NAME
     }
 
-    fn keeps_hosts(&self) -> bool {
+    fn keeps_hosts(&self, _: Level) -> bool {
         false
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
         Box::pin(async move {
             let Some(program) = self.program() else {
-                return Probe::nothing(NAME, "runsc", "not installed (gvisor.dev)");
+                return Probe::nothing(NAME, "runsc", format!("not installed: {REMEDY}"));
             };
             let job = Job::new("true", Policy::default());
             backend::tried(self, "runsc", &program, Level::External, &job).await

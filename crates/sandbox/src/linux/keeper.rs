@@ -100,6 +100,8 @@ struct Keeper<'a> {
     control: &'a OwnedFd,
     tree: Tree,
     main: Pid,
+    /// Whether that makes the walls of another one.
+    is_of_walls: bool,
     ended: OwnedFd,
     watch: Watch,
     group: Option<Group>,
@@ -148,7 +150,8 @@ fn begin<'a>(
         command::drop_rights(kept).map_err(Fault::host("giving up rights"))?;
     }
     control::send(control, &Event::Started, &[]).map_err(Fault::host("saying so"))?;
-    Ok(Keeper { control, tree, main, ended, watch, group, questions, scratch })
+    let is_of_walls = plan.is_of_walls();
+    Ok(Keeper { control, tree, main, is_of_walls, ended, watch, group, questions, scratch })
 }
 
 /// Where the kernel counts what this process writes, and those that it reaps; `None` = this kernel does not.
@@ -365,9 +368,22 @@ impl Keeper<'_> {
     }
 
     fn ask_to_end(&self) -> Instant {
-        self.tree.signal(Signal::TERM);
-        self.tree.signal(Signal::CONT);
+        for signal in [Signal::TERM, Signal::CONT] {
+            self.tree.signal_but(&self.walls(), signal);
+        }
         Instant::now() + GRACE
+    }
+
+    /// The processes that are walls around the program, and not what runs within them.
+    fn walls(&self) -> Vec<Pid> {
+        if self.is_of_walls { tree::chain(self.main) } else { Vec::new() }
+    }
+
+    /// What no sweep takes: the program, and its walls.
+    fn kept(&self) -> Vec<Pid> {
+        let mut kept = self.walls();
+        kept.extend(if self.is_of_walls { tree::second_of(&kept) } else { Some(self.main) });
+        kept
     }
 
     /// Kills everything but the program, and says how many that were; `None` = some are left.
@@ -375,7 +391,7 @@ impl Keeper<'_> {
         let mut killed = HashSet::new();
         for _ in 0..SWEEPS {
             tree::reap(Some(self.main), status);
-            let others = self.tree.but(self.main);
+            let others = self.tree.but(&self.kept());
             if others.is_empty() {
                 return u32::try_from(killed.len()).ok();
             }
@@ -390,7 +406,7 @@ impl Keeper<'_> {
 
     fn signal(&self, number: i32) {
         if let Some(signal) = Signal::from_named_raw(number) {
-            self.tree.signal(signal);
+            self.tree.signal_but(&self.walls(), signal);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -15,7 +15,6 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::OnceCell;
-use tokio::task::JoinHandle;
 use toolcrib_net::BoxFuture;
 
 use super::control::{self, Blame, Event, Fault, Order};
@@ -24,7 +23,7 @@ use super::start::{Begun, at_level, error_of, levels, silent};
 use super::worker::{ROLE, Wanted};
 use super::{probe, sys, tree};
 use crate::backend::{Backend, Handle, Process, Swept, Tell};
-use crate::egress::{self, Egress, Gate, Refused};
+use crate::egress::{Egress, Proxy, Refused};
 use crate::job::{Ended, Job, Status, Stdin, Stop};
 use crate::policy::{Network, Policy};
 use crate::report::Probe;
@@ -284,12 +283,7 @@ impl Running {
     ) -> Result<Process, SandboxError> {
         let proxy = match (network, self.begun.listener) {
             (Network::Hosts(hosts), Some(listener)) => {
-                let gate = Gate::new(hosts.clone(), egress.clone());
-                listener.set_nonblocking(true).map_err(SandboxError::Helper)?;
-                let listener = tokio::net::TcpListener::from_std(listener);
-                let listener = listener.map_err(SandboxError::Helper)?;
-                let serving = tokio::spawn(egress::serve(listener, Arc::clone(&gate)));
-                Some(Proxy { gate, serving })
+                Some(Proxy::open(listener, hosts, egress).map_err(SandboxError::Helper)?)
             }
             _ => None,
         };
@@ -311,18 +305,6 @@ impl Running {
             level,
             handle: Box::new(handle),
         })
-    }
-}
-
-/// The proxy of one sandbox. Dropped, it ends with all its connections.
-struct Proxy {
-    gate: Arc<Gate>,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 
@@ -378,7 +360,7 @@ impl Hold {
         if let Some(ended) = &self.ended {
             let _ = tokio::time::timeout(LAST, ended.readable()).await;
         }
-        let refused = self.proxy.take().map(|proxy| proxy.gate.refused()).unwrap_or_default();
+        let refused = self.proxy.take().map(|proxy| proxy.refused()).unwrap_or_default();
         let ended = Ended { status, stopped, level: self.level, cpu, refused };
         self.told = Some(ended.clone());
         Ok(ended)
@@ -415,7 +397,7 @@ impl Handle for Hold {
     }
 
     fn refused(&self) -> Vec<Refused> {
-        let now = self.proxy.as_ref().map(|proxy| proxy.gate.refused());
+        let now = self.proxy.as_ref().map(Proxy::refused);
         now.or_else(|| self.told.as_ref().map(|ended| ended.refused.clone())).unwrap_or_default()
     }
 

@@ -95,7 +95,8 @@ pub(super) enum Act {
         args: Vec<OsString>,
         env: Vec<(OsString, OsString)>,
         bridge: bool,
-        /// Filters that it gets as files, from descriptor [`FILTERS`] on, to have the kernel apply them to others.
+        /// Filters that it gets as files, from descriptor [`FILTERS`] on, to have the kernel apply them to others: it makes the
+        /// [walls](Plan::is_of_walls) of another program.
         filters: Option<Kind>,
     },
     /// What is tried is written to standard output.
@@ -128,6 +129,11 @@ impl Plan {
         };
         let (views, folder) = other_root::views(root, &job.policy, job.folder.as_deref())?;
         Ok(Self::with(views, Vec::new(), folder, &job.policy, act))
+    }
+
+    /// Whether its program makes walls and runs another one within them, as process 2 of a pid namespace.
+    pub(super) fn is_of_walls(&self) -> bool {
+        matches!(self.act, Act::Run { filters: Some(_), .. })
     }
 
     /// Whether the program gets another system than the host's.

@@ -16,7 +16,11 @@ const OF_THE_HOST: [&str; 2] = ["/dev", "/proc"];
 
 /// The same plan by `proot`.
 pub(super) fn instead(plan: &Plan) -> Result<Plan, SandboxError> {
-    let proot = find().ok_or_else(|| SandboxError::NoProgram("proot".into()))?;
+    let none = SandboxError::NoMaker {
+        program: "proot",
+        remedy: "install the package proot, or allow user namespaces, which keep programs apart too",
+    };
+    let proot = find().ok_or(none)?;
     let mut plan = plan.clone();
     let Some((system, others)) = plan.views.split_first() else { return Ok(plan) };
     // Root of it, who owns what it is given.

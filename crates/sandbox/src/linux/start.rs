@@ -1,15 +1,18 @@
 //! What a start says about itself, put into the words of the crate; and the order in which levels are tried.
 
 use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::control::{Blame, Event, Fault};
-use super::plan::{How, Net, Plan};
+use super::plan::{Act, How, Net, Plan};
 use super::proot;
 use super::sys;
 use crate::policy::Policy;
+use crate::process::{DEFAULT_PATH, StartError, look_up};
 use crate::{Level, SandboxError};
 
 /// What is known of a sandbox so far.
@@ -73,11 +76,25 @@ fn can_hold(plan: &Plan, level: Level) -> Result<(), SandboxError> {
     Err(SandboxError::CannotHold { level, what })
 }
 
+/// Refuses a program that is not there, for makers of walls whose own words about it would look like those of the program.
+pub(super) fn must_be_there(plan: &Plan) -> Result<(), SandboxError> {
+    let Act::Run { program, env, .. } = &plan.act else { return Ok(()) };
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+    let path = path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    let found = look_up(program, Path::new(&plan.folder), path);
+    found.map(drop).map_err(|error| match error {
+        StartError::NotExecutable(program) => {
+            SandboxError::NotRun { program, source: io::ErrorKind::PermissionDenied.into() }
+        }
+        _ => SandboxError::NoProgram(program.into()),
+    })
+}
+
 /// What a fault means when no weaker level may be tried.
 pub(super) fn error_of(fault: Fault, at: Level, policy: &Policy) -> SandboxError {
     let source = fault.error();
     match fault.of {
-        Blame::Program if source.kind() == std::io::ErrorKind::NotFound => {
+        Blame::Program if source.kind() == io::ErrorKind::NotFound => {
             SandboxError::NoProgram(PathBuf::from(fault.step))
         }
         Blame::Program => SandboxError::NotRun { program: fault.step.into(), source },

@@ -45,19 +45,32 @@ impl Tree {
         }
     }
 
-    /// Every process but this one and the program; what has ended and waits to be reaped is none.
-    pub(super) fn but(self, main: Pid) -> Vec<Pid> {
+    /// Every process but this one and those that are kept, of which an outer one comes before an inner one; what has ended and waits to be
+    /// reaped is none.
+    pub(super) fn but(self, kept: &[Pid]) -> Vec<Pid> {
         let own = getpid().as_raw_nonzero().get();
-        let main = main.as_raw_nonzero().get();
-        let direct = |pid| children(pid).map(|all| all.iter().all(|child| *child == main));
+        let kept: Vec<i32> = kept.iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+        let has_no_other = |pid: i32| {
+            children(pid).is_some_and(|all| all.iter().all(|child| kept.contains(child)))
+        };
         // Seldom is anything left, and this is soon seen. In this order: what loses its parent meanwhile becomes ours.
-        if direct(main) == Some(true) && direct(own) == Some(true) {
+        if kept.iter().rev().all(|pid| has_no_other(*pid)) && has_no_other(own) {
             return Vec::new();
         }
         let all = self.processes().into_iter();
-        all.filter(|(pid, one)| *pid != main && *pid != own && !one.is_over)
+        all.filter(|(pid, one)| !kept.contains(pid) && *pid != own && !one.is_over)
             .filter_map(|(pid, _)| Pid::from_raw(pid))
             .collect()
+    }
+
+    /// Sends a signal to every process of it but these.
+    pub(super) fn signal_but(self, spared: &[Pid], signal: Signal) {
+        if spared.is_empty() {
+            return self.signal(signal);
+        }
+        for pid in self.but(spared) {
+            let _ = kill_process(pid, signal);
+        }
     }
 
     /// Sends a signal to every process of it.
@@ -97,6 +110,28 @@ impl Tree {
         }
         self.signal(Signal::KILL);
     }
+}
+
+/// A process and its only child, if it has just one: a program that makes walls, and the first process within them.
+pub(super) fn chain(outer: Pid) -> Vec<Pid> {
+    let inner = match children(outer.as_raw_nonzero().get()).as_deref() {
+        Some([inner]) => Pid::from_raw(*inner),
+        _ => None,
+    };
+    std::iter::once(outer).chain(inner).collect()
+}
+
+/// The program within walls: of the children of their first process the one that was the second process there. The number is not given away
+/// again while it lives.
+pub(super) fn second_of(walls: &[Pid]) -> Option<Pid> {
+    let [_, first] = walls else { return None };
+    let is_second = |pid: &i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        numbers.is_some_and(|numbers| numbers.split_whitespace().next_back() == Some("2"))
+    };
+    let found = children(first.as_raw_nonzero().get())?.into_iter().find(is_second);
+    found.and_then(Pid::from_raw)
 }
 
 /// Takes the status of every child that has ended. The flag says whether any child is left.

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -12,9 +11,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use toolcrib_net::BoxFuture;
 
-use super::Proxy;
 use crate::backend::{Handle, Swept, Tell};
-use crate::egress::{Gate, Refused};
+use crate::egress::{Proxy, Refused};
 use crate::job::{Ended, Status, Stop};
 use crate::process::GRACE;
 use crate::{Level, SandboxError};
@@ -36,7 +34,7 @@ pub(super) struct Hold {
     orders: mpsc::UnboundedSender<Order>,
     over: watch::Receiver<Option<(Status, Option<Stop>)>>,
     level: Level,
-    gate: Option<Arc<Gate>>,
+    proxy: Option<Proxy>,
 }
 
 impl Hold {
@@ -44,16 +42,17 @@ impl Hold {
         child: Child,
         level: Level,
         wall: Option<Duration>,
-        (scratch, proxy, gate): (Scratch, Option<Proxy>, Option<Arc<Gate>>),
+        scratch: Scratch,
+        proxy: Option<Proxy>,
     ) -> Self {
         let (orders, ordered) = mpsc::unbounded_channel();
         let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
             let ended = keep(child, ordered, wall).await;
-            drop((scratch, proxy));
+            drop(scratch);
             tell.send_replace(Some(ended));
         });
-        Self { orders, over, level, gate }
+        Self { orders, over, level, proxy }
     }
 }
 
@@ -178,6 +177,9 @@ impl Handle for Hold {
             let over = self.over.wait_for(Option::is_some).await.map_err(|_| gone())?;
             let (status, stopped) = (*over).ok_or_else(gone)?;
             drop(over);
+            if let Some(proxy) = &self.proxy {
+                proxy.close();
+            }
             let refused = self.refused();
             // What it used is not counted here.
             Ok(Ended { status, stopped, level: self.level, cpu: Duration::ZERO, refused })
@@ -193,7 +195,7 @@ impl Handle for Hold {
     }
 
     fn refused(&self) -> Vec<Refused> {
-        self.gate.as_ref().map(|gate| gate.refused()).unwrap_or_default()
+        self.proxy.as_ref().map(Proxy::refused).unwrap_or_default()
     }
 
     fn tell(&self, order: Tell) {

@@ -11,13 +11,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 
 use tokio::process::Command;
 use toolcrib_net::BoxFuture;
 
 use crate::backend::{self, Backend, Duplex, Process};
-use crate::egress::{self, Egress, Gate};
+use crate::egress::{self, Egress, Proxy};
+use crate::hosts::HostRules;
 use crate::job::{Job, Stdin};
 use crate::policy::{Network, Policy, Resources};
 use crate::process::{DEFAULT_PATH, look_up};
@@ -88,19 +88,20 @@ impl Seatbelt {
             let (minimum, strongest) = (policy.minimum, self.strongest);
             return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
         }
+        if self.strongest == Level::None {
+            can_hold_without_walls(policy)?;
+        }
         if job.bridge && job.stdin == Stdin::Piped {
             return Err(SandboxError::NotBy { backend: NAME, what: "pipe input beside a bridge" });
         }
         let scratch = Scratch::new().map_err(SandboxError::Helper)?;
-        let (proxy, gate) = match &policy.network {
+        let (proxy, port) = match &policy.network {
             Network::Hosts(hosts) => {
-                let gate = Gate::new(hosts.clone(), self.egress.clone());
-                let proxy = Proxy::open(Arc::clone(&gate)).map_err(SandboxError::Helper)?;
-                (Some(proxy), Some(gate))
+                let (proxy, port) = self.proxy(hosts).map_err(SandboxError::Helper)?;
+                (Some(proxy), Some(port))
             }
             _ => (None, None),
         };
-        let port = proxy.as_ref().map(|proxy| proxy.port);
         let mut command = self.command(job, scratch.path(), port)?;
         let mut bridge: Option<Box<dyn Duplex>> = None;
         if job.bridge {
@@ -119,7 +120,7 @@ impl Seatbelt {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (stdout, stderr) = (stdout.ok_or_else(none)?, stderr.ok_or_else(none)?);
         let level = self.strongest;
-        let hold = Hold::new(child, level, policy.resources.wall, (scratch, proxy, gate));
+        let hold = Hold::new(child, level, policy.resources.wall, scratch, proxy);
         Ok(Process {
             stdin,
             stdout: Box::new(stdout),
@@ -128,6 +129,13 @@ impl Seatbelt {
             level,
             handle: Box::new(hold),
         })
+    }
+
+    /// A proxy to these hosts, and its port.
+    fn proxy(&self, hosts: &HostRules) -> io::Result<(Proxy, u16)> {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        let port = listener.local_addr()?.port();
+        Ok((Proxy::open(listener, hosts, &self.egress)?, port))
     }
 
     /// The whole command: profile, limits, program.
@@ -201,26 +209,16 @@ fn pair() -> io::Result<(tokio::net::UnixStream, OwnedFd)> {
     Ok((tokio::net::UnixStream::from_std(ours)?, theirs.into()))
 }
 
-/// The proxy of one program. Dropped, it ends with all its connections.
-struct Proxy {
-    port: u16,
-    serving: tokio::task::JoinHandle<()>,
-}
-
-impl Proxy {
-    fn open(gate: Arc<Gate>) -> io::Result<Self> {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        Ok(Self { port, serving: tokio::spawn(egress::serve(listener, gate)) })
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+/// Refuses what nothing would keep where there are no walls.
+fn can_hold_without_walls(policy: &Policy) -> Result<(), SandboxError> {
+    let what = if matches!(policy.network, Network::Hosts(_)) {
+        "the list of hosts that may be reached"
+    } else if !policy.denied.is_empty() {
+        "what may not be read"
+    } else {
+        return Ok(());
+    };
+    Err(SandboxError::CannotHold { level: Level::None, what })
 }
 
 /// What it can keep programs to.
@@ -239,6 +237,11 @@ fn limits() -> Vec<Feature> {
 impl Backend for Seatbelt {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    /// Its profile leaves a program no way out but the proxy.
+    fn keeps_hosts(&self, level: Level) -> bool {
+        level > Level::None
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {

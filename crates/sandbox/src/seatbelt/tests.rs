@@ -104,6 +104,15 @@ async fn hosts_are_reached_by_the_proxy_alone() {
     let port = said.trim().strip_prefix("http://127.0.0.1:").unwrap().to_owned();
     let profile = std::fs::read_to_string(world.folder.path().join("profile")).unwrap();
     assert!(profile.contains(&format!("\"localhost:{port}\"")), "{profile}");
+    assert!(world.seatbelt.keeps_hosts(Level::Reduced) && !world.seatbelt.keeps_hosts(Level::None));
+    // What is asked of it is judged and told, and with the program it ends.
+    let ask = "exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:}; printf 'CONNECT other.example:443 HTTP/1.1\\r\\nHost: other.example:443\\r\\n\\r\\n' >&3; read -r line <&3; echo \"$line\"";
+    let mut job = Job::new("bash", job.policy).args(["-c", ask]);
+    job.folder = Some(world.folder.path().join("work"));
+    let (said, ended) = world.out(&job).await;
+    assert!(said.starts_with("HTTP/1.1 403"), "{said}");
+    let refused: Vec<&str> = ended.refused.iter().map(|one| one.host.as_str()).collect();
+    assert_eq!(refused, ["other.example:443"]);
 }
 
 #[tokio::test]
@@ -120,4 +129,14 @@ async fn what_it_cannot_do_is_refused_before_anything_runs() {
     check(&|job| job.folder = Some("/var".into()), "paths that the program may see").await;
     check(&|job| job.policy.readable.push("/no/such".into()), "/no/such").await;
     assert!(!world.folder.path().join("profile").exists());
+    let unwalled = Seatbelt::new().at_most(Level::None);
+    let mut job = world.sh("true");
+    job.policy.minimum = Level::None;
+    job.policy.network = Network::Hosts(HostRules::default());
+    let error = unwalled.start(&job).await.unwrap_err();
+    assert!(matches!(error, SandboxError::CannotHold { .. }), "{error}");
+    job.policy.network = Network::None;
+    job.policy.denied.push("/etc".into());
+    let error = unwalled.start(&job).await.unwrap_err();
+    assert!(matches!(error, SandboxError::CannotHold { .. }), "{error}");
 }

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use toolcrib_sandbox::process::{End, Limits};
-use toolcrib_sandbox::{
-    Backend as _, Bubblewrap, Job, Level, SandboxError, Status, Stdin, Stop, run,
-};
+use toolcrib_sandbox::{Backend, Bubblewrap, Job, Level, SandboxError, Status, Stdin, Stop, run};
 
 use crate::world::{LEVELS, WORKER, World, is_here, local, until};
 
@@ -199,6 +197,15 @@ async fn bubblewrap_holds_what_namespaces_and_the_filter_hold() {
     check("unshare -Ur true && echo DONE; mount -t tmpfs none /tmp && echo DONE; chmod 4755 src/main && echo DONE", "").await;
     check("kill -0 $HOSTPID && echo DONE; echo x > .toolcrib/x && echo DONE; echo x > /x && echo DONE", "").await;
     check("setsid sleep $MARK & (sleep $MARK &); echo out", "out\n").await;
+    // The filter is handed over whatever a file may hold, and what the loader obeys reaches the program alone.
+    let mut narrow = world.script(world.policy(), "echo $LD_LIBRARY_PATH");
+    narrow.policy.resources.file_size = Some(0);
+    let narrow = narrow.env("LD_LIBRARY_PATH", world.path("ws")).env("LD_PRELOAD", "/no/such.so");
+    let ran = run(&backend, &narrow, b"", Limits::default(), std::future::pending()).await;
+    let (report, _) = ran.unwrap();
+    assert_eq!(report.stdout.text(), format!("{}\n", world.path("ws").display()));
+    let complaints = report.stderr.text().matches("/no/such.so").count();
+    assert_eq!(complaints, 1, "bwrap loads nothing of the program's: {}", report.stderr.text());
     assert!(world.left().is_empty(), "{:?}", world.left());
     assert!(world.path("ws/made").exists() && !world.path("ws/.toolcrib/x").exists());
 }
@@ -218,36 +225,42 @@ async fn where_user_namespaces_are_forbidden_the_weaker_level_is_given_and_no_ot
 
 #[tokio::test]
 async fn a_sweep_ends_all_but_the_program() {
-    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-    use toolcrib_sandbox::{Stdin, Swept};
     for level in LEVELS {
-        if !is_here(level).await {
-            continue;
+        if is_here(level).await {
+            sweeps(&local(level), &level).await;
         }
-        let world = World::new();
-        let script = "read a; sleep $MARK & setsid sleep $MARK & (setsid sh -c 'trap \"\" TERM INT; echo ready; sleep $MARK; sleep $MARK' &) & read b; echo still $b; read c";
-        let mut job = world.script(world.policy(), script);
-        job.stdin = Stdin::Piped;
-        let local = local(level);
-        let mut process = local.start(&job).await.unwrap();
-        let mut stdin = process.stdin.take().unwrap();
-        assert_eq!(process.sweep().await.unwrap(), Swept::Killed(0), "{level}");
-        process.wake();
-        stdin.write_all(b"go\n").await.unwrap();
-        let mut stdout =
-            BufReader::new(std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty())));
-        let mut line = String::new();
-        stdout.read_line(&mut line).await.unwrap();
-        assert_eq!(line, "ready\n");
-        let swept = process.sweep().await.unwrap();
-        assert!(matches!(swept, Swept::Killed(3..)), "{level}: {swept:?}");
-        assert_eq!(world.left().iter().filter(|line| line.contains("sleep")).count(), 0);
-        stdin.write_all(b"alive\n").await.unwrap();
-        drop(stdin);
-        line.clear();
-        stdout.read_to_string(&mut line).await.unwrap();
-        assert_eq!(line, "still alive\n", "{level}");
-        process.wait().await.unwrap();
-        assert_eq!(process.sweep().await.unwrap(), Swept::Gone);
     }
+    let bubblewrap = Bubblewrap::with_helper(WORKER);
+    if bubblewrap.probe().await.strongest > Level::None {
+        sweeps(&bubblewrap, &"bubblewrap").await;
+    }
+}
+
+async fn sweeps(backend: &dyn Backend, level: &dyn std::fmt::Display) {
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+    use toolcrib_sandbox::Swept;
+    let world = World::new();
+    let script = "read a; sleep $MARK & setsid sleep $MARK & (setsid sh -c 'trap \"\" TERM INT; echo ready; sleep $MARK; sleep $MARK' &) & read b; echo still $b; read c";
+    let mut job = world.script(world.policy(), script);
+    job.stdin = Stdin::Piped;
+    let mut process = backend.start(&job).await.unwrap();
+    let mut stdin = process.stdin.take().unwrap();
+    assert_eq!(process.sweep().await.unwrap(), Swept::Killed(0), "{level}");
+    process.wake();
+    stdin.write_all(b"go\n").await.unwrap();
+    let mut stdout =
+        BufReader::new(std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty())));
+    let mut line = String::new();
+    stdout.read_line(&mut line).await.unwrap();
+    assert_eq!(line, "ready\n");
+    let swept = process.sweep().await.unwrap();
+    assert!(matches!(swept, Swept::Killed(3..)), "{level}: {swept:?}");
+    assert_eq!(world.left().iter().filter(|line| line.contains("sleep")).count(), 0);
+    stdin.write_all(b"alive\n").await.unwrap();
+    drop(stdin);
+    line.clear();
+    stdout.read_to_string(&mut line).await.unwrap();
+    assert_eq!(line, "still alive\n", "{level}");
+    process.wait().await.unwrap();
+    assert_eq!(process.sweep().await.unwrap(), Swept::Gone);
 }

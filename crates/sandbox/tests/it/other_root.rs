@@ -149,7 +149,7 @@ async fn where_nothing_needs_to_be_kept_apart_proot_shows_the_other_system() {
     let backend = local(Level::Reduced);
     let never = std::future::pending();
     let (report, ended) = match run(&backend, &job, b"", Limits::default(), never).await {
-        Err(SandboxError::NoProgram(_)) => {
+        Err(SandboxError::NoMaker { .. }) => {
             eprintln!("NOT TRIED: there is no proot on this host");
             return;
         }
