@@ -25,7 +25,10 @@ pub(super) fn given(args: &[Word]) -> Given<'_> {
             operand = Some(word);
             break;
         };
-        let is_option = text.len() > 1 && text.starts_with(['-', '+']);
+        // A shell refuses what begins like an option and is none; read as a command, nothing is missed.
+        let letters = text.strip_prefix(['-', '+']).unwrap_or_default();
+        let is_letters = !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_alphabetic());
+        let is_option = is_letters || text.starts_with("--");
         if text == "--" || text == "-" {
             operand = rest.next();
             break;

@@ -38,7 +38,8 @@ pub(in crate::command) fn run(command: &Run, task: &str, json: bool) -> Result<u
     });
     world::block_on(async {
         let client = Client::required().await?;
-        show(client.stream(&Ask::post("/api/v1/runs", &body)).await?, json).await
+        let stream = client.stream(&Ask::post("/api/v1/runs", &body)).await?;
+        show(stream, Shown::new(json).from_its_beginning()).await
     })
 }
 
@@ -54,12 +55,12 @@ pub(in crate::command) fn resume(run: &str, json: bool) -> Result<u8, Failure> {
         let path = format!("/api/v1/runs/{run}/resume");
         client.send(&Ask::post(&path, &json!({}))).await?.done()?;
         let path = format!("/api/v1/runs/{run}/events");
-        show(client.stream(&Ask::get(&path)).await?, json).await
+        show(client.stream(&Ask::get(&path)).await?, Shown::new(json)).await
     })
 }
 
-async fn show(stream: Stream, json: bool) -> Result<u8, Failure> {
-    let (mut events, mut shown) = (Events::of(stream), Shown::new(json));
+async fn show(stream: Stream, mut shown: Shown) -> Result<u8, Failure> {
+    let mut events = Events::of(stream);
     while let Some(told) = events.next().await? {
         shown.saw(&told)?;
         if let Some(code) = shown.code {
@@ -76,6 +77,8 @@ async fn show(stream: Stream, json: bool) -> Result<u8, Failure> {
 struct Shown {
     json: bool,
     live: bool,
+    /// What was done before anybody looked is new to whoever looks.
+    from_its_beginning: bool,
     run: String,
     streamed: bool,
     text: String,
@@ -88,8 +91,20 @@ struct Shown {
 impl Shown {
     fn new(json: bool) -> Self {
         let live = !json && io::stdout().is_terminal();
-        let (run, text) = (String::new(), String::new());
-        Self { json, live, run, streamed: false, text, unapproved: false, code: None }
+        Self {
+            json,
+            live,
+            from_its_beginning: false,
+            run: String::new(),
+            streamed: false,
+            text: String::new(),
+            unapproved: false,
+            code: None,
+        }
+    }
+
+    fn from_its_beginning(self) -> Self {
+        Self { from_its_beginning: true, ..self }
     }
 
     fn saw(&mut self, told: &Told) -> Result<(), Failure> {
@@ -104,6 +119,7 @@ impl Shown {
         match told.name.as_str() {
             "snapshot" => {
                 word("run").clone_into(&mut self.run);
+                self.catch_up(&told.data);
                 let state = word("state");
                 if matches!(state, "paused" | "ended") {
                     word("text").clone_into(&mut self.text);
@@ -128,6 +144,22 @@ impl Shown {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A run may be through with much, or over, before its stream begins.
+    fn catch_up(&mut self, snapshot: &Value) {
+        if !std::mem::take(&mut self.from_its_beginning) {
+            return;
+        }
+        for item in snapshot.get("items").and_then(Value::as_array).into_iter().flatten() {
+            match item.get("item").and_then(Value::as_str) {
+                Some("call") => self.tool(item),
+                Some("notice") => {
+                    self.note(item.get("text").and_then(Value::as_str).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
     }
 
     fn tool(&mut self, call: &Value) {
