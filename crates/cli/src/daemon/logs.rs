@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use toolcrib_app::Secrets;
 use tracing_subscriber::EnvFilter;
@@ -22,6 +23,9 @@ use crate::world;
 
 /// Lines that wait to be written; more are dropped.
 const WAITING: usize = 8_192;
+/// How long lines gather before they are written together. Meanwhile nobody who logs has to wake the thread that writes them, which would cost
+/// each request more than its lines do.
+const GATHER: Duration = Duration::from_millis(5);
 /// Bytes of a file before it is replaced.
 const FILE_BYTES: u64 = 10 * 1024 * 1024;
 /// Files before it that are kept.
@@ -87,7 +91,7 @@ impl Drop for Logs {
     fn drop(&mut self) {
         let (done, waiting) = sync_channel(1);
         if self.lines.sender.send(Message::Flush(done)).is_ok() {
-            let _ = waiting.recv_timeout(std::time::Duration::from_secs(2));
+            let _ = waiting.recv_timeout(Duration::from_secs(2));
         }
     }
 }
@@ -164,10 +168,15 @@ impl<W: Write> Outputs<W> {
 }
 
 fn write_all<W: Write>(lines: &Receiver<Message>, lost: &AtomicU64, mut outputs: Outputs<W>) {
-    while let Ok(message) = lines.recv() {
-        match message {
-            Message::Line(line) => outputs.line(&line),
-            Message::Flush(done) => drop(done.send(())),
+    while let Ok(first) = lines.recv() {
+        if matches!(first, Message::Line(_)) {
+            thread::sleep(GATHER);
+        }
+        for message in std::iter::once(first).chain(lines.try_iter().take(WAITING)) {
+            match message {
+                Message::Line(line) => outputs.line(&line),
+                Message::Flush(done) => drop(done.send(())),
+            }
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
