@@ -24,12 +24,9 @@ impl ToolMeta {
     ///
     /// # Errors
     /// [`MetaTooLong`].
-    pub fn of(mut words: Map<String, Value>) -> Result<Option<Self>, MetaTooLong> {
-        words.retain(|key, _| !key.starts_with(OURS));
-        if words.is_empty() {
-            return Ok(None);
-        }
-        Self::try_from(words).map(Some)
+    pub fn of(words: Map<String, Value>) -> Result<Option<Self>, MetaTooLong> {
+        let own = Self::try_from(words)?;
+        Ok((!own.0.is_empty()).then_some(own))
     }
 
     /// All of them.
@@ -58,7 +55,8 @@ impl ToolMeta {
 impl TryFrom<Map<String, Value>> for ToolMeta {
     type Error = MetaTooLong;
 
-    fn try_from(words: Map<String, Value>) -> Result<Self, MetaTooLong> {
+    fn try_from(mut words: Map<String, Value>) -> Result<Self, MetaTooLong> {
+        words.retain(|key, _| !key.starts_with(OURS));
         let bytes = serde_json::to_string(&words).map_or(usize::MAX, |text| text.len());
         if bytes > Self::BYTES { Err(MetaTooLong(bytes)) } else { Ok(Self(words)) }
     }
@@ -82,6 +80,8 @@ mod tests {
         let long = json!({"a": "x".repeat(ToolMeta::BYTES)});
         assert!(meta(long.clone()).unwrap_err().to_string().contains("at most 16384"));
         assert!(serde_json::from_value::<ToolMeta>(long).is_err());
+        let read: ToolMeta = serde_json::from_value(json!({"dev.toolcrib/call": 1})).unwrap();
+        assert!(read.as_map().is_empty(), "a file of a tool does not say them either");
     }
 
     #[test]

@@ -42,11 +42,12 @@ pub(super) fn listed(servers: &McpServers, view: &View) -> Vec<Resource> {
     pages.into_iter().map(resource).collect()
 }
 
-/// Reads a page from the server whose tool names it; one that no tool names from the only server with pages that has it. Of two servers with one address
+/// Reads a page from the server whose tool names it; one that no tool at all (of `everything`) names from the only server with pages that has it. Of two servers with one address
 /// neither is believed: one of them would be shown as the other.
 pub(super) async fn read(
     servers: &McpServers,
     view: &View,
+    everything: &View,
     uri: &str,
 ) -> Result<Option<Contents>, Refusal> {
     let mut having: Vec<&Arc<Connection>> = Vec::new();
@@ -57,6 +58,9 @@ pub(super) async fn read(
                 list.push(server);
             }
         }
+    }
+    if naming.is_empty() && named(servers, everything).any(|(_, page)| page == uri) {
+        return Ok(None);
     }
     let asked = if naming.is_empty() { having } else { naming };
     if asked.len() > 1 && named(servers, view).any(|(_, page)| page == uri) {

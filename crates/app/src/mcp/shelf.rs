@@ -1,10 +1,13 @@
 //! What a client finds beside tools: stored results to be read, skills and kits to be filled in.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Map;
+use serde_json::Value;
 use toolcrib_agent::library::{Kit, Step};
-use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture, View};
+use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture, View, ViewRequest};
+use toolcrib_engine::Secrets;
 use toolcrib_mcp::desk::Caller;
 use toolcrib_mcp::server::{Body, Contents, Message, Prompt, Refusal, Resource, Shelf, Skill, Who};
 
@@ -17,6 +20,22 @@ const ARTIFACT: &str = "toolcrib://artifacts/";
 const LISTED: usize = 100;
 /// Bytes that are read of one.
 const READ: usize = 4 << 20;
+
+/// A page is for a program: it is masked, and nothing in it is neutralised.
+fn masked(page: Contents, secrets: &Secrets) -> Contents {
+    let body = match page.body {
+        Body::Text(text) => Body::Text(secrets.mask(text)),
+        Body::Bytes(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Body::Bytes(secrets.mask(text).into_bytes()),
+            Err(error) => Body::Bytes(error.into_bytes()),
+        },
+    };
+    let meta = match secrets.mask_data(&Value::Object(page.meta)) {
+        Value::Object(meta) => meta,
+        _ => Map::new(),
+    };
+    Contents { body, meta, ..page }
+}
 
 /// The shelves of a Toolcrib.
 pub struct Shelves {
@@ -165,12 +184,13 @@ impl Shelf for Shelves {
             if !uri.starts_with(pages::PAGE) {
                 return Ok(None);
             }
-            let mut read = pages::read(self.toolcrib.mcp(), view, uri).await?;
-            if let Some(Contents { body: Body::Text(text), .. }) = &mut read {
-                // A page is for a program: it is masked, and nothing in it is neutralised.
-                *text = self.toolcrib.engine().sealing().secrets.mask(std::mem::take(text));
+            if self.toolcrib.kill_switch().is_engaged() || !self.toolcrib.engine().tools_enabled() {
+                return Err("all tools are stopped, and so are the pages of their servers; the owner lets them run again".to_owned());
             }
-            Ok(read)
+            let secrets = &self.toolcrib.engine().sealing().secrets;
+            let everything = self.toolcrib.catalog().view(&Arc::new(ViewRequest::default()));
+            let read = pages::read(self.toolcrib.mcp(), view, &everything, uri).await;
+            Ok(read.map_err(|words| secrets.mask(words))?.map(|page| masked(page, secrets)))
         })
     }
 }

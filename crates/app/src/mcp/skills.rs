@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::Map;
-use toolcrib_agent::library::Library;
+use toolcrib_agent::library::{Library, Place, Scope};
 use toolcrib_mcp::server::{Body, Contents, Refusal, Resource, Skill};
 
 /// How the address of a file of a skill begins (SEP-2640).
@@ -27,6 +27,12 @@ fn in_address(path: &str) -> String {
     })
 }
 
+/// The skills that are given away: what was taken over from a server would be told as ours.
+fn own(library: &Library) -> impl Iterator<Item = &toolcrib_agent::library::Skill> {
+    let is_servers = |place: &Place| matches!(place, Place::File { scope: Scope::Server, .. });
+    library.skills.iter().filter(move |skill| !is_servers(&skill.place))
+}
+
 /// The skills with all their files. One that cannot be given away now is left out.
 pub(super) async fn all(library: Arc<Library>) -> Vec<Skill> {
     let read = move || {
@@ -43,14 +49,14 @@ pub(super) async fn all(library: Arc<Library>) -> Vec<Skill> {
             files.sort_by_key(|(uri, _)| *uri != first);
             Some(Skill { front_matter: whole.front_matter, files })
         };
-        library.skills.iter().filter_map(skill).collect()
+        own(&library).filter_map(skill).collect()
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
 /// Where the skills begin.
 pub(super) fn listed(library: &Library) -> impl Iterator<Item = Resource> {
-    library.skills.iter().map(|skill| Resource {
+    own(library).map(|skill| Resource {
         uri: format!("{SKILL}{}/{FILE}", skill.name),
         name: skill.name.clone(),
         description: Some(skill.description.clone()),
@@ -63,7 +69,7 @@ pub(super) fn listed(library: &Library) -> impl Iterator<Item = Resource> {
 pub(super) async fn read(library: Arc<Library>, path: String) -> Result<Option<Contents>, Refusal> {
     let read = move || {
         let Some((name, file)) = path.split_once('/') else { return Ok(None) };
-        let Some(skill) = library.skills.iter().find(|skill| skill.name == name) else {
+        let Some(skill) = own(&library).find(|skill| skill.name == name) else {
             return Ok(None);
         };
         let whole = skill.whole().map_err(|fault| format!("the skill {name} {fault}"))?;

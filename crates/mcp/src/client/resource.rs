@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{ErrorCode, ReadResourceRequestParams, ReadResourceResult, ResourceContents};
 use rmcp::service::ServiceError;
-use toolcrib_core::{ErrorType, ToolError};
+use toolcrib_core::{ErrorType, ToolError, ToolMeta};
 
 use super::connection::{Connection, Live};
 use crate::contents::{Body, Contents};
@@ -86,7 +86,9 @@ impl Connection {
         if body.len() > BYTES {
             return Err(self.odd(&format!("{uri} has more than {BYTES} bytes")));
         }
-        let meta = meta.map(|meta| meta.0).unwrap_or_default();
+        let meta = ToolMeta::of(meta.map(|meta| meta.0).unwrap_or_default());
+        let meta = meta.map_err(|error| self.odd(&format!("{uri}: {error}")))?;
+        let meta = meta.map(|meta| meta.as_map().clone()).unwrap_or_default();
         Ok(Some(Contents { media_type, body, meta }))
     }
 }

@@ -258,6 +258,7 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<S>> {
         loop {
+            self.open.has_room().await;
             match self.line().await {
                 Read::End => return None,
                 Read::Line => {}
@@ -350,6 +351,26 @@ mod tests {
         let mut said = String::new();
         read.read_to_string(&mut said).await.unwrap();
         (messages, said)
+    }
+
+    /// A server that writes garbage for ever and reads nothing took all memory: each line of it became an answer that waited.
+    #[tokio::test]
+    async fn whoever_writes_and_never_reads_is_not_read_any_more() {
+        let (_never_read, output) = tokio::io::duplex(16);
+        let (input, mut theirs) = tokio::io::duplex(64);
+        let mut lines: Lines<RoleClient, _, _> = Lines::new(input, output);
+        let mut writes = Box::pin(async {
+            for _ in 0..100_000 {
+                theirs.write_all(b"[]\n").await.unwrap();
+            }
+        });
+        let mut reads = Box::pin(lines.receive());
+        // Many times as often as it takes to read all of it.
+        for _ in 0..100_000 {
+            assert!(poll!(writes.as_mut()).is_pending(), "all was read");
+            assert!(poll!(reads.as_mut()).is_pending());
+            tokio::task::yield_now().await;
+        }
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! `toolcrib mcp skills`: what skills a server has, and taking them over. Until then nothing of them is used.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -131,7 +132,9 @@ fn disable(server: &str, skills: &[String], json: bool) -> Result<u8, Failure> {
     let folder = folder(server)?;
     for skill in skills {
         let there = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let found = there.map(|entry| entry.path()).find(|path| path.ends_with(skill));
+        let found = there
+            .map(|entry| entry.path())
+            .find(|path| path.file_name() == Some(OsStr::new(skill)));
         let found = found.ok_or_else(|| {
             Failure::not_found(format!("no skill {skill} was taken over from {server}"))
         })?;
